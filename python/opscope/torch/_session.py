@@ -18,6 +18,7 @@ import torch
 from opscope import _opscope
 from opscope._errors import InputError
 from opscope.torch._device_clock import clock_of
+from opscope.torch._stance import Stance
 
 __all__ = ["DumpResult", "ProfileResult", "Session", "end_step", "interpreting"]
 
@@ -109,7 +110,7 @@ class Session:
         self._handles: list[Any] = []
         # The threads that have the mode on their stacks.
         self._threads: set[int] = set()
-        self._stance: Any = None
+        self._stance: Stance | None = None
         self._told: set[int] = set()
         self._unknown: set[str] = set()
         self._captured = _Captured()
@@ -151,7 +152,8 @@ class Session:
             register_optimizer_step_post_hook(lambda optimizer, args, kwargs: tap.optimizer(None)),
         ]
         if self._compiled != "outside":
-            self._enter_stance()
+            self._stance = Stance(self._compiled)
+            self._stance.enter()
         # PyTorch would warn the program that hooks see a compiled module twice. These do not.
         warnings.filterwarnings("ignore", message=_TWICE)
         _attached.add(self)
@@ -222,7 +224,7 @@ class Session:
         if self._threads:
             self._pop_elsewhere()
         if self._stance is not None:
-            self._stance.__exit__(None, None, None)
+            self._stance.exit()
             self._stance = None
 
     def close(self, error: str | None) -> None:
@@ -274,19 +276,6 @@ class Session:
                 handle.remove()
 
         handle = register_module_forward_pre_hook(pop)
-
-    def _enter_stance(self) -> None:
-        set_stance = getattr(torch.compiler, "set_stance", None)
-        if set_stance is None:
-            return
-        if self._compiled == "interpret":
-            from opscope.torch._interpreted import interpret
-
-            self._stance = set_stance("default", force_backend=interpret)
-        else:
-            self._stance = set_stance("force_eager")
-        self._stance.__enter__()
-
 
 def end_step() -> None:
     """Ends a step of every session."""

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -293,7 +293,7 @@ RANKS = """
 import datetime, os, sys, torch, torch.distributed as dist
 rank = int(sys.argv[1])
 os.environ.update(RANK=str(rank), WORLD_SIZE="2")
-dist.init_process_group("gloo", init_method="file://" + os.path.abspath("meet"), timeout=datetime.timedelta(seconds=10))
+dist.init_process_group("gloo", init_method="file://" + os.path.abspath("meet"), rank=rank, world_size=2, timeout=datetime.timedelta(seconds=20))
 net = torch.nn.Linear(2, 2)
 losses = open(f"losses.{rank}", "w", buffering=1)
 over = torch.zeros(1)
@@ -306,86 +306,99 @@ dist.destroy_process_group()
 """
 
 
+@contextmanager
+def started(place, *commands):
+    """Processes, each with all that it starts. They are gone in the end."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, *command],
+            cwd=place,
+            env={**os.environ, "OPSCOPE_TORCH": "serve"},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        for command in commands
+    ]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def steps_of_ranks(place):
+    files = [place / f"losses.{rank}" for rank in range(2)]
+    return min(len(file.read_text().splitlines()) if file.exists() else 0 for file in files)
+
+
+def until(condition, processes):
+    end = time.monotonic() + 100
+    while not condition():
+        assert time.monotonic() < end, "it takes too long"
+        for process in processes:
+            assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
 def test_a_rank_is_not_stopped_until_the_collectives_of_the_others_time_out(tmp_path):
     (tmp_path / "train.py").write_text(RANKS)
-    environment = {**os.environ, "OPSCOPE_TORCH": "serve"}
-    start = [sys.executable, "train.py"]
-    ranks = [subprocess.Popen([*start, str(rank)], cwd=tmp_path, env=environment, text=True, stderr=subprocess.PIPE) for rank in range(2)]
-    losses = tmp_path / "losses.1"
-    steps = lambda: len(losses.read_text().splitlines()) if losses.exists() else 0  # noqa: E731
+    with started(tmp_path, ["train.py", "0"], ["train.py", "1"]) as ranks:
+        until(lambda: steps_of_ranks(tmp_path) > 3, ranks)
+        command = [sys.executable, "-m", "opscope", "debug", "--attach", str(ranks[0].pid), "--quiet"]
+        with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as debugger:
+            debugger.stdin.write("pause\n")
+            debugger.stdin.flush()
+            while "before" not in debugger.stdout.readline():
+                assert debugger.poll() is None
+            stopped = steps_of_ranks(tmp_path)
+            # It goes on before the twenty seconds of the group are over.
+            until(lambda: steps_of_ranks(tmp_path) > stopped + 2, ranks)
+            debugger.stdin.write("print input[0]\n")
+            debugger.stdin.close()
+            assert "the program lets no run stop for longer" in debugger.stderr.read()
+        (tmp_path / "end").touch()
+        ended = [rank.communicate(timeout=100)[1] for rank in ranks]
+        assert [rank.returncode for rank in ranks] == [0, 0], ended
+        assert "the program lets no run stop for longer; its thread continues" in ended[0] and "opscope" not in ended[1], ended
 
-    def until(condition):
-        end = time.monotonic() + 100
-        while not condition():
-            assert time.monotonic() < end and all(rank.poll() is None for rank in ranks)
-            time.sleep(0.01)
 
-    until(lambda: steps() > 3)
-    command = [sys.executable, "-m", "opscope", "debug", "--attach", str(ranks[0].pid), "--quiet"]
-    with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as debugger:
-        debugger.stdin.write("pause\n")
-        debugger.stdin.flush()
-        assert "before" in debugger.stdout.readline()
-        stopped = steps()
-        # It goes on before the ten seconds of the group are over.
-        until(lambda: steps() > stopped + 2)
-        debugger.stdin.write("print input[0]\n")
-        debugger.stdin.close()
-        assert "the program lets no run stop for longer" in debugger.stderr.read()
-    (tmp_path / "end").touch()
-    ended = [rank.communicate(timeout=100)[1] for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], ended
-    assert "the program lets no run stop for longer; its thread continues" in ended[0] and "opscope" not in ended[1], ended
+# As torchrun does: it starts the ranks, and tells each its number.
+LAUNCH = """
+import os, subprocess, sys
+ranks = [subprocess.Popen([sys.executable, "train.py", str(rank)], env={**os.environ, "RANK": str(rank)}) for rank in (1, 0)]
+print(*(rank.pid for rank in ranks), flush=True)
+sys.exit(sum(rank.wait() for rank in ranks))
+"""
 
 
 @pytest.mark.parametrize("by_launcher", [False, True])
 def test_ranks_are_debugged_at_one_prompt(tmp_path, by_launcher):
-    program = RANKS.replace('rank = int(sys.argv[1])\nos.environ.update(RANK=str(rank), WORLD_SIZE="2")\n', 'rank = int(os.environ["RANK"])\n')
-    (tmp_path / "train.py").write_text(program.replace("seconds=10", "seconds=100"))
-    # As torchrun does: it starts the ranks, and tells each its number.
-    (tmp_path / "launch.py").write_text(
-        "import os, subprocess, sys\n"
-        "ranks = [subprocess.Popen([sys.executable, 'train.py'], env={**os.environ, 'RANK': str(rank), 'WORLD_SIZE': '2'}) for rank in (1, 0)]\n"
-        "print(*(rank.pid for rank in ranks), flush=True)\n"
-        "sys.exit(sum(rank.wait() for rank in ranks))\n"
-    )
-    environment = {**os.environ, "OPSCOPE_TORCH": "serve"}
-    launcher = subprocess.Popen([sys.executable, "launch.py"], cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    pids = launcher.stdout.readline().split()
-    steps = lambda: min(len((tmp_path / f"losses.{rank}").read_text()) if (tmp_path / f"losses.{rank}").exists() else 0 for rank in range(2))  # noqa: E731
-    end = time.monotonic() + 100
-    while not steps():
-        assert launcher.poll() is None and time.monotonic() < end, launcher.communicate()
-        time.sleep(0.02)
-    commands = [
-        "all break aten.addmm.default",
-        "all continue",
-        "rank 1",
-        "print input[0]",
-        "rank",
-        "all continue",
-        "-rank 7",
-        "rank 0",
-        "backtrace",
-        "all delete",
-        "all detach",
-    ]
-    command = [sys.executable, "-m", "opscope", "debug", "--attach", str(launcher.pid) if by_launcher else ",".join(pids), "--batch"]
-    debugged = subprocess.run([*command, *(word for one in commands for word in ("-ex", one))], text=True, capture_output=True, timeout=200)
-    assert debugged.returncode == 0, debugged.stdout + debugged.stderr
-    for rank in (0, 1):
-        stops = re.findall(rf"^rank {rank}: Breakpoint 1, before #\d+ Linear/aten.addmm.default .*run (\d+)$", debugged.stdout, re.MULTILINE)
-        assert [int(stop) - int(stops[0]) for stop in stops] == [0, 1], debugged.stdout
-    assert re.search(r"^rank 1: input\[0\]", debugged.stdout, re.MULTILINE), debugged.stdout
-    assert re.search(rf"^\* rank 1  process {pids[0]}  stopped$", debugged.stdout, re.MULTILINE), debugged.stdout
-    assert "there is no rank 7" in debugged.stderr
-    before = steps()
-    while steps() <= before + 20:
-        assert launcher.poll() is None and time.monotonic() < end
-        time.sleep(0.02)
-    (tmp_path / "end").touch()
-    out, err = launcher.communicate(timeout=100)
-    assert launcher.returncode == 0, err
+    (tmp_path / "train.py").write_text(RANKS.replace("seconds=20", "seconds=200"))
+    (tmp_path / "launch.py").write_text(LAUNCH)
+    with started(tmp_path, ["launch.py"]) as [launcher]:
+        pids = launcher.stdout.readline().split()
+        until(lambda: steps_of_ranks(tmp_path) > 3, [launcher])
+        # The first time, one may stop before the other one has come to where debuggers are attached, and then the other one waits for it.
+        commands = ["all break aten.addmm.default", "all continue", "all continue", "rank 1", "print input[0]", "rank", "all continue", "-rank 7", "rank 0", "backtrace", "all delete"]
+        command = [sys.executable, "-m", "opscope", "debug", "--attach", str(launcher.pid) if by_launcher else ",".join(pids), "--batch"]
+        script = [word for one in [*commands, "all detach"] for word in ("-ex", one)]
+        debugged = subprocess.run([*command, *script], text=True, capture_output=True, timeout=200)
+        assert debugged.returncode == 0, debugged.stdout + debugged.stderr
+        for rank in (0, 1):
+            stops = re.findall(rf"^rank {rank}: Breakpoint 1, before #\d+ Linear/aten.addmm.default .*run (\d+)$", debugged.stdout, re.MULTILINE)
+            assert len(stops) >= 2 and int(stops[-1]) == int(stops[-2]) + 1, debugged.stdout
+        assert re.search(r"^rank 1: input\[0\]", debugged.stdout, re.MULTILINE), debugged.stdout
+        assert re.search(rf"^\* rank 1  process {pids[0]}  stopped$", debugged.stdout, re.MULTILINE), debugged.stdout
+        assert "there is no rank 7" in debugged.stderr
+        before = steps_of_ranks(tmp_path)
+        until(lambda: steps_of_ranks(tmp_path) > before + 20, [launcher])
+        (tmp_path / "end").touch()
+        _, err = launcher.communicate(timeout=100)
+        assert launcher.returncode == 0, err
 
 
 def test_expressions_see_the_stopped_call_and_only_if_the_program_was_started_so(tmp_path):

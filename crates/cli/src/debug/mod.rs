@@ -59,10 +59,11 @@ pub fn run(arguments: &DebugArguments, invocation: &Invocation) -> Result<Exit, 
         let reason = "--batch needs commands to run: -ex COMMAND or -x FILE, or lines on the standard input";
         return Err(Failure::wrong_use(reason));
     }
-    let output =
-        Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false), rank: None };
+    let output = Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false), rank: None };
     let (clients, mut debuggee) = match &arguments.attach {
-        Some(program) => (connect_all(program).map_err(|error| Failure::failed(first_line(&format!("{error:#}"))))?, None),
+        Some(program) => {
+            (connect_all(program).map_err(|error| Failure::failed(first_line(&format!("{error:#}"))))?, None)
+        }
         None => {
             let (client, debuggee) = open(arguments)?;
             (vec![(0, client)], debuggee)

@@ -40,7 +40,7 @@ pub struct Rank {
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// How long the others have to stop, once one has: ranks reach the same operator at about the same time.
-const GRACE: Duration = Duration::from_millis(300);
+const GRACE: Duration = Duration::from_secs(2);
 
 impl Ranks {
     pub fn new(ranks: Vec<Rank>, front: Front, output: Output) -> Self {
@@ -156,7 +156,11 @@ impl Ranks {
             format!("{mark} rank {}  process {}  {}", rank.number, rank.client.hello().pid, state(rank))
         });
         let text = rows.collect::<Vec<_>>().join("\n");
-        let ranks: Vec<_> = self.ranks.iter().map(|rank| json!({ "rank": rank.number, "pid": rank.client.hello().pid, "state": state(rank) })).collect();
+        let ranks: Vec<_> = self
+            .ranks
+            .iter()
+            .map(|rank| json!({ "rank": rank.number, "pid": rank.client.hello().pid, "state": state(rank) }))
+            .collect();
         self.output.result("ranks", json!({ "ranks": ranks, "current": self.current().number }), text);
         Ok(())
     }
@@ -209,13 +213,14 @@ impl Ranks {
             for rank in self.ranks.iter_mut().filter(|rank| !rank.console.over) {
                 match rank.console.poll()? {
                     Some(Polled::Stopped) => stopped = Some(Instant::now()),
+                    // A rank that tells something is about to stop.
+                    Some(Polled::Reported) => stopped = stopped.map(|_| Instant::now()),
                     Some(Polled::Interrupted) => is_interrupted = true,
                     None => {}
                 }
             }
             let alive = || self.ranks.iter().filter(|rank| !rank.console.over);
-            let running: Vec<u32> =
-                alive().filter(|rank| !rank.console.is_stopped()).map(|rank| rank.number).collect();
+            let running: Vec<u32> = alive().filter(|rank| !rank.console.is_stopped()).map(|rank| rank.number).collect();
             if running.is_empty() {
                 return Ok(());
             }

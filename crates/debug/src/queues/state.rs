@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use opscope_clock::{Clock, Timestamp};
 
 use super::parked_threads::ParkedThreads;
-use super::status::{Account, Release, ReleaseReason, Resume};
+use super::status::{Account, Release, Resume};
 use crate::error::DebugError;
 use crate::event::{Event, EventKind, EventName, Sequence};
 use crate::sync::EventDescriptor;

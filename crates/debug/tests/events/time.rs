@@ -103,8 +103,7 @@ fn a_lease_begins_anew_when_its_event_is_read_renewed_or_looked_at() {
 fn a_program_may_limit_how_long_a_run_stops_however_often_the_lease_is_renewed() {
     let (clock, debugger, fake, logged) = program();
     debugger.set_longest_stop(Some(Duration::from_secs(25)));
-    let attachment =
-        watching(&debugger, AttachOptions { lease: Duration::from_secs(10), ..AttachOptions::default() });
+    let attachment = watching(&debugger, AttachOptions { lease: Duration::from_secs(10), ..AttachOptions::default() });
     let run = start(&debugger, &fake, 1, PLAIN);
     clock.await_waits(1);
     let event = stop(&attachment).sequence;

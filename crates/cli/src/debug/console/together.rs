@@ -12,6 +12,8 @@ use crate::debug::events::ConsoleEvent;
 pub enum Polled {
     /// A run has stopped.
     Stopped,
+    /// Something else has happened.
+    Reported,
     /// Ctrl-C.
     Interrupted,
 }
@@ -50,24 +52,23 @@ impl Console {
         self.resume_run(stop.sequence, resume)
     }
 
-    /// Reports what has come. Returns the first thing that a wait for several processes needs to know.
+    /// Reports what has come first, if anything has.
     ///
     /// # Errors
     /// Returns an error if the program is gone.
     pub fn poll(&mut self) -> Result<Option<Polled>> {
-        while let Some(event) = self.inbox.take() {
-            match event {
-                ConsoleEvent::Interrupted => return Ok(Some(Polled::Interrupted)),
-                ConsoleEvent::Stopped(event) => {
-                    self.current = Some(event.sequence);
-                    self.listing = None;
-                    self.report_stop(&event);
-                    return Ok(Some(Polled::Stopped));
-                }
-                ConsoleEvent::Reported(event) => self.report_event(&event, false),
-                other => self.report(other),
+        let Some(event) = self.inbox.take() else { return Ok(None) };
+        match event {
+            ConsoleEvent::Interrupted => return Ok(Some(Polled::Interrupted)),
+            ConsoleEvent::Stopped(event) => {
+                self.current = Some(event.sequence);
+                self.listing = None;
+                self.report_stop(&event);
+                return Ok(Some(Polled::Stopped));
             }
+            ConsoleEvent::Reported(event) => self.report_event(&event, false),
+            other => self.report(other),
         }
-        Ok(None)
+        Ok(Some(Polled::Reported))
     }
 }
