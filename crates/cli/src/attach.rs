@@ -89,6 +89,9 @@ fn parent(pid: u32) -> Option<u32> {
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
+/// The longest list of processes that is read.
+const MOST_CHILDREN: u64 = 1 << 20;
+
 /// Returns the processes that a process has started, and those that they have started.
 fn descendants(pid: u32) -> Vec<u32> {
     let mut all = vec![pid];
@@ -96,7 +99,7 @@ fn descendants(pid: u32) -> Vec<u32> {
     while next < all.len() {
         let tasks = fs::read_dir(format!("/proc/{}/task", all[next])).into_iter().flatten().flatten();
         for task in tasks {
-            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            let children = read_text(&task.path().join("children"), MOST_CHILDREN).unwrap_or_default();
             all.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
         }
         next += 1;

@@ -120,7 +120,7 @@ pub use breakpoint::{
     BreakpointChange, BreakpointError, BreakpointInfo, BreakpointLocation, BreakpointSpec, OperatorMapping,
     ProgramLine, Target, TargetError, Watched,
 };
-pub use error::{ConnectionError, Continued, DebugError, ErrorCode, Refusal};
+pub use error::{ConnectionError, Continued, DebugError, ErrorCode, EvaluationError, Refusal};
 pub use event::{
     BreakpointId, Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, NonFiniteInput, Origin,
     OutputSummary, Queue, RunPosition, Sequence, ShortNumber, StatisticsSummary, StopCause, UnknownEvent,
@@ -130,8 +130,8 @@ pub use queues::{Account, Release, ReleaseReason, Resume, Stop};
 pub use remote::{client, server};
 pub use run::{FusedOperator, KernelInfo, Location, Stopped, TensorInfo};
 pub use session::{
-    AttachOptions, Attachment, Capture, CaptureKind, CaptureNote, CodeFrame, Debugger, EvaluationError, Host,
-    LoadedModel, LoadedModelHandle, RunState, Status,
+    AttachOptions, Attachment, Capture, CaptureKind, CaptureNote, CodeFrame, Debugger, Host, LoadedModel,
+    LoadedModelHandle, RunState, Status,
 };
 
 /// The debug protocol: the messages of a debugger and a program over a socket, as frames of JSON and raw bytes.

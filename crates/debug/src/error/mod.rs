@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::breakpoint::{BreakpointError, Target, TargetError};
 use crate::event::{BreakpointId, Sequence};
-use crate::session::EvaluationError;
 pub use code::ErrorCode;
 
 /// Why a call of a debugger was refused. A refused call has changed nothing.
@@ -111,6 +110,18 @@ pub struct Refusal {
     pub code: ErrorCode,
     /// A message for people, in one sentence.
     pub message: String,
+}
+
+/// Why an expression of a program's language has no value, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EvaluationError(pub String);
+
+impl Default for EvaluationError {
+    /// The program evaluates nothing.
+    fn default() -> Self {
+        Self("this program evaluates no expressions".to_owned())
+    }
 }
 
 /// Why a stopped thread has continued.

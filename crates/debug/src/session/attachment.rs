@@ -8,7 +8,7 @@ use opscope_onnx::{Graph, Operator};
 use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::Tensor;
 
-use super::host::{CodeFrame, EvaluationError};
+use super::host::CodeFrame;
 use super::notifier::Notifier;
 use super::options::{AttachOptions, Status};
 use super::recursion::{Rule, allow_events, allow_nothing, looking, not_while_looking};
@@ -16,7 +16,7 @@ use super::registry::Registry;
 use super::shared::Shared;
 use super::sites::{describe, most_locations};
 use crate::breakpoint::{Breakpoint, BreakpointChange, BreakpointInfo, BreakpointSpec, OperatorMapping, Target};
-use crate::error::{Continued, DebugError};
+use crate::error::{Continued, DebugError, EvaluationError};
 use crate::event::{BreakpointId, Event, EventName, EventSet, ModelId, Queue, Sequence};
 use crate::expression::TensorRef;
 use crate::queues::{Generation, Resume};

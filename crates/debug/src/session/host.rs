@@ -2,6 +2,8 @@ use opscope_onnx::SourceLine;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::error::EvaluationError;
+
 /// A program that knows more of itself than its models: its own code, and what may be attached to it.
 pub trait Host: Send + Sync {
     /// A client has attached, or the one that was attached is no longer. This is called on the thread that noticed it,
@@ -24,18 +26,6 @@ pub trait Host: Send + Sync {
     /// Returns the reason if the program evaluates none, or this one fails.
     fn evaluate(&self, _expression: &str) -> Result<String, EvaluationError> {
         Err(EvaluationError::default())
-    }
-}
-
-/// Why an expression of a program's language has no value, as a sentence.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct EvaluationError(pub String);
-
-impl Default for EvaluationError {
-    /// The program evaluates nothing.
-    fn default() -> Self {
-        Self("this program evaluates no expressions".to_owned())
     }
 }
 

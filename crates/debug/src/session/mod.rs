@@ -19,6 +19,6 @@ mod sites;
 pub use attachment::Attachment;
 pub use capture::{Capture, CaptureKind, CaptureNote};
 pub use debugger::Debugger;
-pub use host::{CodeFrame, EvaluationError, Host};
+pub use host::{CodeFrame, Host};
 pub use model_handle::LoadedModelHandle;
 pub use options::{AttachOptions, LoadedModel, RunState, Status};
