@@ -24,6 +24,7 @@ pub fn connect(program: &str) -> Result<Client> {
                 Ok(interpreter) => interpreter,
                 // It is some other program.
                 Err(Refusal::NotPython(_)) => return Err(error.into()),
+                Err(Refusal::Forbidden { .. }) if !is_called_python(pid) => return Err(error.into()),
                 Err(refusal) => bail!("{refusal}; start the program with OPSCOPE_TORCH=serve to attach to it"),
             };
             serve(pid, &interpreter)?;
@@ -31,6 +32,11 @@ pub fn connect(program: &str) -> Result<Client> {
         }
         connected => Ok(connected?),
     }
+}
+
+/// Returns whether the name of a process, which everybody may read, is that of an interpreter.
+fn is_called_python(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with(b"python"))
 }
 
 /// Connects to each of several programs: process numbers or sockets with commas between them, or the launcher of ranks, such as

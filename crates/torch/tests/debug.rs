@@ -381,11 +381,11 @@ fn a_program_goes_on_when_its_client_goes_and_a_later_one_finds_what_was_found()
     assert_eq!(place_of(&next(&attachment)), "script/aten.log.default");
     drop(attachment);
     let attachment = attach(&debugger, EventSet::default());
-    go_on.send(()).unwrap();
     let found = attachment.add_breakpoint(at("script/aten.neg.default")).unwrap();
     let wrong = attachment.add_breakpoint(at("script/aten.neg.wrong")).unwrap();
     assert!(wrong.locations.is_empty(), "it may be found later");
     assert!(found.locations.iter().all(|location| matches!(location.mapping, OperatorMapping::Kernel { kernel: 3 })));
+    go_on.send(()).unwrap();
     let event = next(&attachment);
     assert_eq!(place_of(&event), "script/aten.neg.default");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();

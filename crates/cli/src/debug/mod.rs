@@ -62,6 +62,7 @@ pub fn run(arguments: &DebugArguments, invocation: &Invocation) -> Result<Exit, 
     let output = Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false), rank: None };
     let (clients, mut debuggee) = match &arguments.attach {
         Some(program) => {
+            check_attach(arguments)?;
             (connect_all(program).map_err(|error| Failure::failed(first_line(&format!("{error:#}"))))?, None)
         }
         None => {
@@ -128,17 +129,23 @@ fn subscribed(shown: EventSet, own: bool) -> EventSet {
     if own { shown.with(EventName::RunPopped) } else { shown }
 }
 
+/// Refuses options of a model that this process would run.
+fn check_attach(arguments: &DebugArguments) -> Result<(), Failure> {
+    if arguments.fed.0 != FeedArguments::default()
+        || arguments.engine_threads.is_some()
+        || arguments.load_budget.is_some()
+        || arguments.engine != EngineArguments::default()
+    {
+        return Err(Failure::wrong_use(
+            "--attach takes no inputs, shapes, engine, threads or load budget: the program has its own",
+        ));
+    }
+    Ok(())
+}
+
 fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failure> {
     if let Some(program) = &arguments.attach {
-        if arguments.fed.0 != FeedArguments::default()
-            || arguments.engine_threads.is_some()
-            || arguments.load_budget.is_some()
-            || arguments.engine != EngineArguments::default()
-        {
-            return Err(Failure::wrong_use(
-                "--attach takes no inputs, shapes, engine, threads or load budget: the program has its own",
-            ));
-        }
+        check_attach(arguments)?;
         let connected = connect(program).map_err(|error| Failure::failed(first_line(&format!("{error:#}"))));
         return Ok((connected?, None));
     }
