@@ -421,7 +421,7 @@ impl<J> Queues<J> {
     /// Ends a lease, as if its time had passed.
     pub fn expire(&self, sequence: Sequence) {
         if let Some(parked) = lock(&self.state).parking.get_mut(sequence) {
-            parked.deadline = Some(self.clock.now());
+            parked.set_deadline(Some(self.clock.now()));
             parked.signal.notify_all();
         }
     }
