@@ -17,8 +17,8 @@ use opscope_cpython::{Interpreter, Refusal};
 /// # Errors
 /// Returns an error if it cannot be reached, or cannot be asked to start a server. The message says what would help.
 pub fn connect(program: &str) -> Result<Client> {
-    let Ok(pid) = program.parse() else { return Ok(Client::connect(Path::new(program))?) };
-    match Client::connect_pid(pid) {
+    let Ok(pid) = program.parse() else { return Ok(connect_served(program)?) };
+    match connect_served(program) {
         Err(error @ DebugError::Connection(ConnectionError::NoServer { .. })) => {
             let interpreter = match Interpreter::of(pid) {
                 Ok(interpreter) => interpreter,
@@ -34,21 +34,35 @@ pub fn connect(program: &str) -> Result<Client> {
     }
 }
 
+/// Connects to a program that has a debug server, as [`connect`] does, and changes nothing in one that has none.
+///
+/// # Errors
+/// Returns an error if it cannot be reached.
+pub fn connect_served(program: &str) -> Result<Client, DebugError> {
+    match program.parse() {
+        Ok(pid) => Client::connect_pid(pid),
+        Err(_) => Client::connect(Path::new(program)),
+    }
+}
+
 /// Returns whether the name of a process, which everybody may read, is that of an interpreter.
 fn is_called_python(pid: u32) -> bool {
     fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with(b"python"))
 }
 
-/// Connects to each of several programs: process numbers or sockets with commas between them, or the launcher of ranks, such as
-/// torchrun. Returns them with the numbers of their ranks, in order.
+/// Connects to each of several programs: process numbers or sockets with commas between them, or the launcher of ranks,
+/// such as torchrun. Returns them with the numbers of their ranks, in order; there is at least one.
 ///
 /// # Errors
-/// As [`connect`].
+/// As [`connect`], and if none is named.
 pub fn connect_all(programs: &str) -> Result<Vec<(u32, Client)>> {
     let named: Vec<&str> = match Path::new(programs).exists() {
         true => vec![programs],
         false => programs.split(',').map(str::trim).filter(|program| !program.is_empty()).collect(),
     };
+    if named.is_empty() {
+        bail!("--attach names no program; right is a process number, several with commas between them, or a socket");
+    }
     if let [program] = named[..] {
         let ranks: Vec<Client> = launched_by(program);
         return if ranks.is_empty() { Ok(vec![(0, connect(program)?)]) } else { Ok(numbered(ranks)) };

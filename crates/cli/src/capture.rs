@@ -15,7 +15,7 @@ use serde_json::json;
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
 
-use crate::attach::connect;
+use crate::attach::connect_served;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{print, print_json, shown_path};
 
@@ -82,11 +82,15 @@ fn run(
     if directory.symlink_metadata().is_ok() {
         return Err(Failure::wrong_use(format!("{} exists; choose another --output-dirname", shown_path(&shown))));
     }
-    let client = connect(program).map_err(|error| Failure::failed(format!("{error:#}")))?;
+    let client = connect_served(program).map_err(Failure::failed)?;
     let place = tempfile::Builder::new().prefix("opscope-capture-").tempdir().map_err(Failure::failed)?;
     let capture = Capture { capture: kind, directory, note: place.path().join("note.json") };
     ask(&client, &capture)?;
-    let note = wait(&client, &capture)?;
+    let Some(note) = wait(&client, &capture)? else {
+        // Ending the process would leave the directory of the note.
+        drop(place);
+        process::exit(130);
+    };
     report(arguments, &shown, &note)
 }
 
@@ -101,13 +105,14 @@ fn ask(client: &Client, capture: &Capture) -> Result<(), Failure> {
     })
 }
 
-/// Waits until the program has made it. With Ctrl-C, the program forgets it unless it has begun.
-fn wait(client: &Client, capture: &Capture) -> Result<CaptureNote, Failure> {
+/// Waits until the program has made it. Returns `None` on Ctrl-C: then the program forgets it, unless it has begun.
+fn wait(client: &Client, capture: &Capture) -> Result<Option<CaptureNote>, Failure> {
     let mut interrupts = Signals::new([SIGINT]).map_err(Failure::failed)?;
     let mut is_over = false;
     loop {
         if let Ok(note) = read(&capture.note, LARGEST_NOTE) {
             return serde_json::from_slice(&note)
+                .map(Some)
                 .map_err(|error| Failure::failed(format!("the program's note: {error}")));
         }
         if is_over {
@@ -115,7 +120,7 @@ fn wait(client: &Client, capture: &Capture) -> Result<CaptureNote, Failure> {
         }
         if interrupts.pending().next().is_some() {
             let _ = ask(client, &Capture { capture: CaptureKind::Nothing, ..capture.clone() });
-            process::exit(130);
+            return Ok(None);
         }
         // The note may have been written just before.
         is_over = client.gone().is_some();

@@ -103,6 +103,9 @@ impl Interpreter {
         let memory = memory.map_err(|source| forbidden(pid, source))?;
         let offsets = Offsets::read(pid, &memory, &runtime)?;
         let state = word(pid, &memory, runtime.address + offsets.interpreters_head)?;
+        if state == 0 {
+            return Err(Refusal::Strange { pid, what: "it has none yet, or none any more" });
+        }
         let interpreter = Self { pid, memory, offsets, state };
         if interpreter.number(state + interpreter.offsets.remote_debugging_enabled)? != 1 {
             return Err(Refusal::SwitchedOff(pid));

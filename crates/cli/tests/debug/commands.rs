@@ -137,6 +137,7 @@ fn wrong_use_is_reported_before_anything_runs() {
     refused(&[&digits, "--attach", "1"], &["--attach"]);
     refused(&["--attach", "1", "--dym-batch", "2"], &["--attach takes no inputs"]);
     refused(&["--attach", "1", "--engine", "ort"], &["--attach takes no inputs, shapes, engine"]);
+    end(&mut place.command(&["debug", "--attach", ","])).refused(1, &["--attach names no program"]);
     refused(&[&digits, "--input", "nowhere.npy"], &["nowhere.npy"]);
     refused(&[&digits, "--dym-shape-range", "image:1~3,1,8,8"], &["--dym-shape"]);
     end(&mut place.command(&["debug", "--attach", "4194304"])).refused(1, &["4194304"]);
