@@ -1,7 +1,7 @@
 //! Interpreters of other processes. `OPSCOPE_TEST_CPYTHON` is one of 3.14, such as `scripts/python-3.14` prints.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -26,6 +26,13 @@ impl Running {
         BufReader::new(out).read_line(&mut line).expect("it prints a line");
         assert_eq!(line, "begun\n");
         Self(child)
+    }
+
+    /// Waits until its main thread is in a library, where it executes no script: it reads all of its standard input, and has read a part
+    /// of more than a pipe holds.
+    fn reads_its_input(&self) {
+        let mut input = self.0.stdin.as_ref().expect("it is a pipe");
+        input.write_all(&[b'\n'; 1 << 18]).expect("it reads");
     }
 
     fn interpreter(&self) -> Result<Interpreter, Refusal> {
@@ -96,6 +103,7 @@ fn another_thread_executes_it_if_the_main_thread_waits_in_a_library() {
     let Some(python) = python() else { return };
     let program = "def work():\n  while True: time.sleep(0.001)\nthreading.Thread(target=work, name='worker', daemon=True).start()\nsys.stdin.read()";
     let running = Running::start(&python, &[], program);
+    running.reads_its_input();
     let script = Script::new();
     running.interpreter().expect("it can be asked").execute_on_every_thread(&script.path).expect("it is asked");
     assert_eq!(script.executed(), "worker");
@@ -105,6 +113,7 @@ fn another_thread_executes_it_if_the_main_thread_waits_in_a_library() {
 fn what_is_taken_back_is_not_executed() {
     let Some(python) = python() else { return };
     let mut running = Running::start(&python, &[], "sys.stdin.read()\nprint(sum(range(100000)))");
+    running.reads_its_input();
     let interpreter = running.interpreter().expect("it can be asked");
     let script = Script::new();
     interpreter.execute_on_main_thread(&script.path).expect("it is asked");
