@@ -22,6 +22,9 @@ __all__ = [
     "Model",
     "Profile",
     "Recorder",
+    "ServedSession",
+    "SessionCapture",
+    "SessionServer",
     "Slots",
     "Statistics",
     "Stop",
@@ -595,6 +598,38 @@ class Slots:
 
     def __len__(self) -> int: ...
     def __getitem__(self, slot: int, /) -> Tensor: ...
+
+@final
+class SessionServer:
+    """The debugger of a program's sessions of ONNX Runtime, and the server by which clients attach to it."""
+
+    def __new__(cls) -> Self: ...
+    def show(self, path: Path, data: bytes | None, threads: int, library: Path | None) -> ServedSession: ...
+    def listen(self, socket: Path | None = None) -> None: ...
+    @property
+    def is_wanted(self) -> bool: ...
+    @property
+    def is_attached(self) -> bool: ...
+    def take(self) -> SessionCapture | None: ...
+    def close(self) -> None: ...
+
+@final
+class ServedSession:
+    """A session of the program, as debuggers see it."""
+
+    def run(self, inputs: Inputs) -> list[Tensor] | None: ...
+
+@final
+class SessionCapture:
+    """A dump or a recording that a command wants of a session."""
+
+    @property
+    def kind(self) -> Literal["dump", "profile"]: ...
+    @property
+    def directory(self) -> Path: ...
+    @staticmethod
+    def yield_processors() -> None: ...
+    def tell(self, model: str, error: str | None) -> None: ...
 
 @final
 class TorchServer:

@@ -7,7 +7,8 @@ Variables of the environment do the same for a program that calls none of this, 
 
 * `OPSCOPE_PROFILE=DIRECTORY` writes a recording of 100 runs below it,
 * `OPSCOPE_DUMP=DIRECTORY` writes the tensors of every operator below it,
-* `OPSCOPE_NONFINITE=raise` looks at the outputs of every run, and names the operator that made the first NaN or infinity.
+* `OPSCOPE_NONFINITE=raise` looks at the outputs of every run, and names the operator that made the first NaN or infinity,
+* `OPSCOPE_DEBUG_SERVER=1` lets `opscope debug --attach PID` attach while the program runs, and `opscope dump` and `opscope profile`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from onnxruntime import *  # noqa: F403  # pyright: ignore[reportAssignmentType]
 
 import opscope
 from opscope._opscope import DebugSession, DumpStream, Model, Profile
+from opscope._serving import Served
 
 __all__ = [*(name for name in dir(_onnxruntime) if not name.startswith("_")), "InferenceSession"]
 
@@ -37,10 +39,11 @@ class InferenceSession(_onnxruntime.InferenceSession):  # type: ignore[misc]
         threads = getattr(sess_options, "intra_op_num_threads", 0)
         self._opscope_threads = int(threads) or os.cpu_count() or 1
         self._opscope_model: Model | None = None
-        asked = [os.environ.get(f"OPSCOPE_{what}") for what in ("PROFILE", "DUMP", "NONFINITE")]
-        if any(asked):
+        profile, dump, nonfinite, where = (os.environ.get(f"OPSCOPE_{what}") for what in ("PROFILE", "DUMP", "NONFINITE", "DEBUG_SERVER"))
+        served = Served(path_or_bytes, self._opscope_threads, where) if where else None
+        if profile or dump or nonfinite or served is not None:
             # On the object: a session of which nothing is asked has ONNX Runtime's own `run`.
-            self.run = _observed(self, super().run, *asked)
+            self.run = _observed(self, super().run, profile, dump, nonfinite, served)
 
     @property
     def opscope_model(self) -> Model:
@@ -75,7 +78,7 @@ def _arrays(input_feed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _observed(
-    session: InferenceSession, run: Callable[..., Any], profile: str | None, dump: str | None, nonfinite: str | None
+    session: InferenceSession, run: Callable[..., Any], profile: str | None, dump: str | None, nonfinite: str | None, served: Served | None
 ) -> Callable[..., Any]:
     """Returns `run` with what the environment asks for."""
     if nonfinite not in (None, "", "raise"):
@@ -90,7 +93,12 @@ def _observed(
                 session.profile(input_feed).save(_free(profile, session))
             if dump:
                 session.opscope_model.write_dump(_free(dump, session), _arrays(input_feed))
-        outputs = run(output_names, input_feed, run_options)
+        outputs = None
+        if served is not None and served.is_wanted:
+            names = output_names or [output.name for output in session.get_outputs()]
+            outputs = served.observe(_arrays(input_feed), names)
+        if outputs is None:
+            outputs = run(output_names, input_feed, run_options)
         if nonfinite:
             _check(session, input_feed, outputs)
         return outputs

@@ -10,7 +10,7 @@
 //! | `compare` | comparisons of models and dumps |
 //! | `torch` | PyTorch programs that are watched |
 //! | `model` | a model: runs, benchmarks, profiles, dumps |
-//! | `debug` | the debugger of one run |
+//! | `debug` | the debugger of one run, and of sessions that clients attach to |
 //! | `stored` | dumps on the disk |
 //! | `records` | ranges, marks, and what is recorded of them |
 //! | `inputs` | what a model is given |
@@ -50,7 +50,7 @@ mod _opscope {
     #[pymodule_export]
     use super::compare::{Comparison, FirstDivergence, compare_tensors};
     #[pymodule_export]
-    use super::debug::{DebugSession, Slots, Stop};
+    use super::debug::{DebugSession, ServedSession, SessionCapture, SessionServer, Slots, Stop};
     #[pymodule_export]
     use super::model::{Benchmark, DumpStream, Model, Profile, Value, load_model};
     #[pymodule_export]

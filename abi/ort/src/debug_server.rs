@@ -11,7 +11,7 @@ use opscope_onnx::Graph;
 use opscope_sys::Mutex;
 
 use crate::messages::say;
-use crate::requested::ProgramHost;
+use crate::requested::REQUESTED;
 use crate::variables::wanted;
 
 /// A debugger, and the process that serves it. A forked child has no thread that would serve it.
@@ -50,7 +50,7 @@ impl Served {
 fn create() -> Option<Served> {
     match Debugger::with_log(|message| say(message)) {
         Ok(debugger) => {
-            debugger.set_host(Arc::new(ProgramHost));
+            debugger.set_host(Arc::clone(&*REQUESTED) as _);
             Some(Served { debugger, process: process::id() })
         }
         Err(error) => {

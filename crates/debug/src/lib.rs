@@ -130,7 +130,7 @@ pub use queues::{Account, Release, ReleaseReason, Resume, Stop};
 pub use remote::{client, server};
 pub use run::{FusedOperator, KernelInfo, Location, Stopped, TensorInfo};
 pub use session::{
-    AttachOptions, Attachment, Capture, CaptureKind, CaptureNote, CodeFrame, Debugger, Host, LoadedModel,
+    AttachOptions, Attachment, Capture, CaptureKind, CaptureNote, Captures, CodeFrame, Debugger, Host, LoadedModel,
     LoadedModelHandle, RunState, Status,
 };
 

@@ -1,5 +1,7 @@
-//! The debugger of one run: it stops at operators, shows and replaces tensors, and lets the run continue.
+//! The debugger of one run: it stops at operators, shows and replaces tensors, and lets the run continue. In `served`, the
+//! debugger of a program's own sessions, to which clients attach.
 
+mod served;
 mod stop;
 
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+pub use self::served::{ServedSession, SessionCapture, SessionServer};
 pub use self::stop::{Slots, Stop};
 use crate::failure::{Failure, input};
 use crate::inputs;

@@ -29,7 +29,7 @@ use self::capture::Place;
 use crate::debug_server;
 use crate::messages::say;
 use crate::model::Model;
-use crate::requested;
+use crate::requested::{self, REQUESTED};
 use crate::variables::wanted;
 
 /// Where the program's model comes from.
@@ -168,7 +168,7 @@ impl Observed {
         if !self.fits(inputs) {
             return;
         }
-        while let Some(capture) = requested::take() {
+        while let Some(capture) = REQUESTED.take() {
             let (observed, inputs, wanted) = (Arc::clone(self), inputs.to_vec(), capture.clone());
             let work = move || observed.capture_now(&wanted, &inputs);
             if let Err(error) = thread::Builder::new().name("opscope-capture".to_owned()).spawn(work) {

@@ -17,7 +17,7 @@ mod shared;
 mod sites;
 
 pub use attachment::Attachment;
-pub use capture::{Capture, CaptureKind, CaptureNote};
+pub use capture::{Capture, CaptureKind, CaptureNote, Captures};
 pub use debugger::Debugger;
 pub use host::{CodeFrame, Host};
 pub use model_handle::LoadedModelHandle;

@@ -1,0 +1,153 @@
+"""Programs with `opscope.onnxruntime` that commands attach to while they run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import opscope
+from opscope.onnxruntime import InferenceSession
+
+# It runs on some threads until its standard input ends, and prints each output that it has not had before.
+PROGRAM = """
+import select, sys, threading, numpy
+from opscope.onnxruntime import InferenceSession, SessionOptions
+
+options = SessionOptions()
+options.intra_op_num_threads = 1
+session = InferenceSession(sys.argv[1], options)
+image = numpy.load(sys.argv[2])
+seen, lock = set(), threading.Lock()
+
+def work():
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        try:
+            output = session.run(["probabilities"], {"image": image})[0]
+            output[0] += 0  # The program may write to it.
+            output = output.tobytes().hex()
+        except Exception as error:
+            output = f"{type(error).__name__}: {error}"
+        with lock:
+            if output not in seen:
+                print(output, flush=True)
+            seen.add(output)
+
+threads = [threading.Thread(target=work) for _ in range(int(sys.argv[3]))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+class Running:
+    """A program that runs."""
+
+    def __init__(self, place: Path, models: Path, threads: int = 1) -> None:
+        place.chmod(0o700)
+        self.socket = place / "debug.sock"
+        (place / "server.py").write_text(PROGRAM)
+        files = [str(models / name) for name in ("digits_cnn.onnx", "digits_cnn.input.image.npy")]
+        command = [sys.executable, "server.py", *files, str(threads)]
+        environment = {**os.environ, "OPSCOPE_DEBUG_SERVER": str(self.socket)}
+        pipe = subprocess.PIPE
+        self.started = subprocess.Popen(command, cwd=place, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        self.expected = self.line()
+
+    def line(self) -> str:
+        assert self.started.stdout is not None
+        return self.started.stdout.readline().strip()
+
+    def attach(self, command: str, *words: str) -> subprocess.CompletedProcess[str]:
+        attach = [sys.executable, "-m", "opscope", command, "--attach", str(self.socket), *words]
+        return subprocess.run(attach, text=True, capture_output=True, timeout=300)
+
+    def debug(self, *commands: str) -> str:
+        script = [word for command in commands for word in ("-ex", command)]
+        ended = self.attach("debug", "--batch", *script)
+        assert ended.returncode == 0, ended
+        return ended.stdout
+
+    def end(self) -> list[str]:
+        """The other outputs that it has had."""
+        out, err = self.started.communicate()
+        assert self.started.returncode == 0, err
+        assert err == f"opscope: attach with: opscope debug --attach {self.socket}\n"
+        return out.splitlines()
+
+
+def numbers(output: str) -> np.ndarray:
+    return np.frombuffer(bytes.fromhex(output), np.float32)
+
+
+@pytest.fixture
+def running(tmp_path: Path, models: Path) -> Iterator[Running]:
+    running = Running(tmp_path, models)
+    yield running
+    running.started.kill()
+    running.started.communicate()
+
+
+def test_a_debugger_stops_a_session_changes_what_it_computes_and_leaves_it_as_it_was(
+    running: Running, models: Path, image: np.ndarray
+) -> None:
+    expected = onnxruntime.InferenceSession(models / "digits_cnn.onnx").run(None, {"image": image})[0]
+    assert running.expected == expected.tobytes().hex()
+    shown = running.debug("break /fc1/Gemm", "continue", "info inputs", "delete", "detach")
+    assert "before #12 /fc1/Gemm (Gemm)" in shown and "float32 [8, 128]" in shown, shown
+    # What the debugger puts there is what the program gets.
+    running.debug("break type:Softmax", "continue", "finish", "set output[0] = 0.5", "delete", "detach")
+    *exact, changed = running.end()
+    assert (numbers(changed) == 0.5).all()
+    # With a debugger every operator runs as the file has it.
+    for output in exact:
+        assert np.allclose(numbers(output), expected.flat, atol=1e-6)
+
+
+def test_a_run_that_a_debugger_aborts_raises_and_the_next_one_is_the_sessions_own(running: Running) -> None:
+    running.debug("break /fc1/Gemm", "continue", "abort", "delete", "detach")
+    outputs = running.end()
+    assert [output for output in outputs if output.startswith("EngineError: ")], outputs
+
+
+@pytest.mark.onnxruntime(25)
+def test_a_dump_and_a_recording_are_whole_and_change_nothing(running: Running, tmp_path: Path) -> None:
+    for command, folder in (("dump", "dump"), ("profile", "profiler")):
+        ended = running.attach(command, "--output", str(tmp_path / "out"), "--output-dirname", "now", "--json")
+        assert ended.returncode == 0, ended
+        told = json.loads(ended.stdout)
+        assert told["error"] is None and told["model"].endswith("digits_cnn.onnx")
+        made = opscope.open(tmp_path / "out" / folder / "now")
+        assert made.complete and isinstance(made, opscope.Dump if command == "dump" else opscope.Profile)
+    refused = running.attach("dump", "--output", str(running.socket), "--output-dirname", "now")
+    assert refused.returncode == 1 and "debug.sock" in refused.stderr, refused
+    assert running.end() == []
+
+
+def test_runs_on_several_threads_are_each_stopped(models: Path, tmp_path: Path) -> None:
+    running = Running(tmp_path, models, threads=4)
+    try:
+        shown = running.debug("break /fc1/Gemm", *["continue"] * 8, "delete", "detach")
+        assert shown.count("before #12 /fc1/Gemm (Gemm)") == 8, shown
+        for output in running.end():
+            assert np.allclose(numbers(output), numbers(running.expected), atol=1e-6)
+    finally:
+        running.started.kill()
+        running.started.communicate()
+    assert not running.socket.exists()
+
+
+def test_a_place_that_is_none_is_named(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPSCOPE_DEBUG_SERVER", "yes")
+    with pytest.raises(opscope.InputError, match="OPSCOPE_DEBUG_SERVER is 1 or a path such as ./socket, and not 'yes'"):
+        InferenceSession(models / "digits_cnn.onnx")
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("opscope")]
