@@ -358,7 +358,9 @@ def _finish(options: argparse.Namespace, code: int, processes: list[Process]) ->
     """Prints what was found, and returns the exit code: that of the program, unless it is 0."""
     own = 0
     looked = [process for process in processes if process.directory is not None or process.ended is not None]
-    if not looked:
+    # One that was killed has said nothing, whatever it called.
+    was_killed = code < 0 and bool(processes)
+    if not looked and not was_killed:
         own = INCOMPLETE
         why = "it called no module meanwhile" if options.attach is not None else "it imported torch and called no module" if processes else "it did not import a torch that loads opscope (2.5 or later; python -I and -E prevent it)"
         _tell(f"nothing was watched: {why}")
