@@ -546,6 +546,8 @@ class DebugSession:
         """Continues to the next breakpoint. Returns where the run stops, or None when it has ended."""
     def step(self) -> Stop | None:
         """Continues to the next operator."""
+    def next(self) -> Stop | None:
+        """Continues to the next operator, past those of modules that this one is not in."""
     def finish(self) -> Stop | None:
         """Continues to the end of this operator."""
     def until(self, target: str) -> Stop | None:

@@ -292,6 +292,11 @@ impl DebugSession {
         self.resume_with(py, Resume::Step)
     }
 
+    /// Continues to the next operator, past those of modules that this one is not in.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Stop>> {
+        self.resume_with(py, Resume::Over)
+    }
+
     /// Continues to the end of this operator.
     fn finish(&self, py: Python<'_>) -> PyResult<Option<Stop>> {
         self.resume_with(py, Resume::Finish)

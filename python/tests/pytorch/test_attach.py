@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 # Trains until it is told to end. Every loss is written, as bits, with whether a mode or a hook is there then.
@@ -148,6 +149,28 @@ def test_a_dump_of_two_steps_of_a_program_that_runs_is_complete_and_gone_afterwa
     assert {line["run"] for line in index} == {0, 1}
     of_run = [sorted((line["operator"], line["slot"]) for line in index if line["run"] == run) for run in (0, 1)]
     assert of_run[0] == of_run[1] and {line["phase"] for line in index} >= {"forward", "backward"}
+
+
+def test_a_full_disk_ends_an_attached_dump_and_not_the_program(tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", str(small)], check=True)
+    try:
+        with running(tmp_path) as program:
+            words = ["--steps", "200", "--level", "op", "--output", "small", "--output-dirname", "d"]
+            dumped = program.command("torch", "dump", "--attach", str(program.process.pid), *words)
+            assert dumped.returncode == 3 and "could not be written" in dumped.stderr, dumped
+            program.is_as_before()
+            assert ended(program) == (0, "ended by itself\n", "")
+            losses = [loss for _, loss, _ in program.losses()]
+            assert losses == alone(tmp_path / "alone", len(losses))
+        index = [json.loads(line) for line in (small / "dump/d/index.jsonl").read_text().splitlines()]
+        written = [line for line in index if line["state"] == "complete"]
+        assert len(written) > 20 and {line["state"] for line in index} <= {"complete", "partial"}, index[-1]
+        for line in written:
+            assert list(np.load(small / "dump/d" / line["file"]).shape) == line["shape"]
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
 
 
 def test_a_watch_of_a_program_that_runs_names_what_it_finds_and_the_program_goes_on(tmp_path):
