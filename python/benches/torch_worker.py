@@ -184,30 +184,32 @@ def own_msprobe(size: str) -> float:
     return program(size).least(step)
 
 
+@functools.cache
+def served_here() -> Any:
+    """What lets debuggers attach to this process."""
+    from opscope.torch._served import Served
+
+    return Served(evaluates=False)
+
+
 @contextlib.contextmanager
 def debugger(breakpoints: int) -> Iterator[None]:
     """A debugger that is attached, with breakpoints on modules that do not exist."""
-    from opscope import _opscope
-    from opscope.torch._session import Session
-
-    socket = SCRATCH / "debug.sock"
-    session = Session(level="op", backward=True, steps=None, compiled="eager")
-    server = _opscope.TorchServer()
-    session.tap.debug(server)
-    server.listen(str(socket), quiet=True)
-    session.attach()
-    command = [sys.executable, "-m", "opscope", "debug", "--attach", str(socket), "--quiet"]
+    served, module = served_here(), torch.nn.Linear(1, 1)
+    command = [sys.executable, "-m", "opscope", "debug", "--attach", str(os.getpid()), "--quiet"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
         assert client.stdin is not None and client.stdout is not None
         client.stdin.write("".join(f"break no.module.{number}\n" for number in range(breakpoints)) + "echo ready\n")
         client.stdin.flush()
         while client.stdout.readline() != "ready\n":
             pass
+        # Modules are where the program notices.
+        while served.session is None or served.session.is_attached != (breakpoints > 0):
+            module(torch.ones(1))
         yield
         client.stdin.close()
-    session.detach()
-    session.close(None)
-    server.close()
+        while served.session is not None:
+            module(torch.ones(1))
 
 
 SERVED = """

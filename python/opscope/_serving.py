@@ -23,23 +23,32 @@ _LONGEST = 10
 
 
 class _Process:
-    """The server of this process. The first session starts it."""
+    """The server of this process. The first session starts it; that of the process that this one was forked from has no thread here."""
 
     lock = threading.Lock()
     server: SessionServer | None = None
+    number = 0
+
+    @classmethod
+    def forked(cls) -> None:
+        cls.lock = threading.Lock()
 
     @classmethod
     def show(cls, socket: Path | None, path: Path, data: bytes | None, threads: int) -> tuple[SessionServer, ServedSession]:
         library = installed_library()
         with cls.lock:
-            server = SessionServer() if cls.server is None else cls.server
+            is_first = cls.server is None or cls.number != os.getpid()
+            server = SessionServer() if cls.server is None or is_first else cls.server
             shown = server.show(path, data, threads, library)
-            if cls.server is None:
+            if is_first:
+                cls.server, cls.number = server, os.getpid()
                 # After the first model is there, so that whoever attaches sees it.
                 server.listen(socket)
                 atexit.register(server.close)
-                cls.server = server
         return server, shown
+
+
+os.register_at_fork(after_in_child=_Process.forked)
 
 
 class Served:

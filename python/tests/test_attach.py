@@ -146,6 +146,27 @@ def test_runs_on_several_threads_are_each_stopped(models: Path, tmp_path: Path) 
     assert not running.socket.exists()
 
 
+def test_a_forked_process_has_a_server_of_its_own_and_a_taken_socket_is_told(models: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    program = """
+import os, sys
+from opscope.onnxruntime import InferenceSession
+session = InferenceSession(sys.argv[1])
+child = os.fork()
+if child == 0:
+    InferenceSession(sys.argv[1])
+    sys.stderr.flush()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    environment = {**os.environ, "OPSCOPE_DEBUG_SERVER": str(tmp_path / "debug.sock")}
+    command = [sys.executable, "-c", program, str(models / "digits_cnn.onnx")]
+    ended = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=100)
+    assert ended.returncode == 0, ended
+    how = f"opscope: attach with: opscope debug --attach {tmp_path / 'debug.sock'}\n"
+    assert ended.stderr.startswith(f"{how}{how}opscope: no debugger can attach: "), ended.stderr
+
+
 def test_a_place_that_is_none_is_named(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPSCOPE_DEBUG_SERVER", "yes")
     with pytest.raises(opscope.InputError, match="OPSCOPE_DEBUG_SERVER is 1 or a path such as ./socket, and not 'yes'"):

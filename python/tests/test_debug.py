@@ -131,3 +131,13 @@ def test_what_the_debugger_cannot_do_is_an_error(digits: opscope.Model, image: n
     with pytest.raises(opscope.InputError):
         with digits.debug([np.zeros((1, 3, 8, 8), np.float32)]) as debugger:
             debugger.run()
+
+
+def test_next_passes_the_modules_that_an_operator_is_not_in(models: Path) -> None:
+    transformer = opscope.load(models / "tiny_transformer.onnx")
+    for go, expected in (("step", "attention/output/LayerNorm/ReduceMean"), ("next", "intermediate/dense/MatMul")):
+        with transformer.debug() as debugger:
+            debugger.break_at("/encoder/layer.0/attention/output/Add")
+            assert debugger.run() is not None
+            stop = getattr(debugger, go)()
+            assert stop is not None and stop.operator == f"/encoder/layer.0/{expected}"

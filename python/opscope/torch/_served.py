@@ -129,8 +129,10 @@ class Served:
     def __init__(self, evaluates: bool) -> None:
         # Whether debuggers may evaluate expressions.
         self.evaluates = evaluates
-        # The session of the debugger that is attached, and what happens to it at the next call.
+        # The session of the debugger that is attached, and what happens to it at the next call. It looks at the program only while the
+        # debugger wants something of it; `idle` is the hook that ends that.
         self.session: Session | None = None
+        self.idle: Any = None
         self.next: _AtNextCall | None = None
         self.instruments: list[_Instrument] = []
         # The servers of the processes that this one was forked from have no threads here, so they are never closed.
@@ -142,7 +144,7 @@ class Served:
     def serve(self, *_: Any) -> None:
         self.pid = os.getpid()
         server = _opscope.TorchServer(evaluates=self.evaluates)
-        server.set_callbacks(self.attached, self.instrument)
+        server.set_callbacks(self.changed, self.instrument)
         server.listen(quiet=True)
         self.servers.append(server)
 
@@ -154,6 +156,7 @@ class Served:
             instrument.handle.remove()
             instrument.session = None
         self.session = None
+        self.stop_checking()
         self.instruments = []
         self.next = _AtNextCall(self.serve)
 
@@ -162,30 +165,49 @@ class Served:
             self.leave()
             self.servers[-1].close()
 
-    def attached(self, is_attached: bool) -> None:
-        """A debugger has attached, or is gone."""
+    def changed(self) -> None:
+        """A debugger has attached, is gone, or wants something of the program."""
         if self.next is not None:
             self.next.remove()
-        self.next = _AtNextCall(self.begin if is_attached else self.end)
+        self.next = _AtNextCall(self.follow)
 
-    def begin(self, module: Any, args: Any) -> None:
-        self.leave()
-        session = Session(level="op", backward=True, steps=None, compiled="eager")
-        session.tap.debug(self.servers[-1])
-        self.servers[-1].set_longest_stop(longest_stop())
-        self.session = session
+    def follow(self, module: Any, args: Any) -> None:
+        """Does what the debugger wants now, on a thread that is about to call a module."""
+        server = self.servers[-1]
+        if not server.is_attached:
+            self.leave()
+            return
+        if self.session is None:
+            self.session = Session(level="op", backward=True, steps=None, compiled="eager")
+            self.session.tap.debug(server)
+            server.set_longest_stop(longest_stop())
+        if self.session.is_attached or not server.is_interested:
+            return
+        # Before the hooks of the session, which then does not see the call with which it falls asleep.
+        self.idle = register_module_forward_pre_hook(self.check)
         try:
-            session.attach()
+            self.session.attach()
         except BaseException:
             self.leave()
             raise
-        session.enter(module, args)
+        self.session.enter(module, args)
 
-    def end(self, module: Any, args: Any) -> None:
-        self.leave()
+    def check(self, module: Any, args: Any) -> None:
+        """Lets the session sleep while the debugger wants nothing."""
+        session = self.session
+        if torch.compiler.is_compiling() or self.servers[-1].is_interested or session is None or not _is_outermost():
+            return
+        self.stop_checking()
+        session.sleep()
+
+    def stop_checking(self) -> None:
+        self.idle, idle = None, self.idle
+        if idle is not None:
+            idle.remove()
 
     def leave(self) -> None:
         self.session, session = None, self.session
+        self.stop_checking()
         if session is not None:
             session.detach()
             session.close(None)

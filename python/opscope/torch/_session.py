@@ -111,6 +111,8 @@ class Session:
         # The threads that have the mode on their stacks.
         self._threads: set[int] = set()
         self._stance: Stance | None = None
+        # Takes the mode off the stacks of other threads, after a detach.
+        self._popper: Any = None
         self._told: set[int] = set()
         self._unknown: set[str] = set()
         self._captured = _Captured()
@@ -133,6 +135,10 @@ class Session:
         from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
         tap, is_compiling = self.tap, torch.compiler.is_compiling
+        # Threads that have the mode still keep it.
+        if self._popper is not None:
+            self._popper.remove()
+        tap.wake()
 
         # Dynamo traces these two functions into the code that it compiles. The first line of each keeps the rest out.
         def before(module: Any, args: Any) -> None:
@@ -227,6 +233,16 @@ class Session:
             self._stance.exit()
             self._stance = None
 
+    @property
+    def is_attached(self) -> bool:
+        """Whether it looks."""
+        return bool(self._handles)
+
+    def sleep(self) -> None:
+        """Ends the step, and looks at nothing until it is attached again."""
+        self.tap.sleep()
+        self.detach()
+
     def close(self, error: str | None) -> None:
         """Closes the dump, and fills in the result."""
         told = self.tap.close(error)
@@ -260,6 +276,7 @@ class Session:
         depth = torch._C._len_torch_dispatch_stack()
         if depth and torch._C._get_dispatch_stack_at(depth - 1) is self.tap:
             torch._C._pop_torch_dispatch_stack(None)
+            self.tap.set_mode(False)
             self._threads.discard(threading.get_ident())
 
     def _pop_elsewhere(self) -> None:
@@ -275,7 +292,8 @@ class Session:
             if not self._threads:
                 handle.remove()
 
-        handle = register_module_forward_pre_hook(pop)
+        self._popper = handle = register_module_forward_pre_hook(pop)
+
 
 def end_step() -> None:
     """Ends a step of every session."""

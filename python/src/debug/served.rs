@@ -71,16 +71,17 @@ impl SessionServer {
         Ok(shown?)
     }
 
-    /// Listens at this socket, or where the number of the process leads to, and prints how to attach. If the environment
-    /// says so, this waits for a client.
+    /// Listens at this socket, or where the number of the process leads to, and prints how to attach, or why nobody can:
+    /// the program continues then. If the environment says so, this waits for a client.
     #[pyo3(signature = (socket=None))]
-    fn listen(&self, py: Python<'_>, socket: Option<PathBuf>) -> PyResult<()> {
+    fn listen(&self, py: Python<'_>, socket: Option<PathBuf>) {
         let address = socket.as_ref().map_or_else(|| self.process.to_string(), |path| path.display().to_string());
-        eprintln!("opscope: attach with: opscope debug --attach {address}");
         let listen = socket.map_or(Listen::ByProcess, Listen::At);
-        let server = py.detach(|| self.debugger.serve(ServerOptions { listen })).map_err(Failure::debug)?;
-        *self.server.lock() = Some(server);
-        Ok(())
+        eprintln!("opscope: attach with: opscope debug --attach {address}");
+        match py.detach(|| self.debugger.serve(ServerOptions { listen })) {
+            Ok(server) => *self.server.lock() = Some(server),
+            Err(error) => eprintln!("opscope: no debugger can attach: {error}"),
+        }
     }
 
     /// Whether a debugger is attached, or something waits for `take`. Each run of the program looks here.

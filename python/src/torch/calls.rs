@@ -86,3 +86,9 @@ impl TorchTap {
         Ok(false)
     }
 }
+
+/// Returns whether an exception is being handled, such as one that ended the call of a module.
+pub fn is_handling_exception(py: Python<'_>) -> bool {
+    let handled = py.import(intern!(py, "sys")).and_then(|sys| sys.call_method0(intern!(py, "exc_info")));
+    handled.and_then(|handled| handled.get_item(0)).is_ok_and(|class| !class.is_none())
+}

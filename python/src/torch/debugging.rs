@@ -53,16 +53,28 @@ impl TorchServer {
         Ok(Self { debugger, host, is_over, server: Mutex::default() })
     }
 
-    /// Calls `attached` with whether a debugger is attached when that changes, and `instrument` with the JSON of an
-    /// instrument that the program is asked to attach, both on a thread of their own.
-    fn set_callbacks(&self, attached: Py<PyAny>, instrument: Py<PyAny>) -> PyResult<()> {
+    /// Calls `changed` when a debugger attaches, is gone, or begins to want something of the program, and `instrument`
+    /// with the JSON of an instrument that the program is asked to attach, both on a thread of their own.
+    fn set_callbacks(&self, changed: Py<PyAny>, instrument: Py<PyAny>) -> PyResult<()> {
         let (sender, receiver) = channel();
         thread::Builder::new()
             .name("opscope-attach".into())
-            .spawn(move || receive(receiver, &attached, &instrument))
+            .spawn(move || receive(receiver, &changed, &instrument))
             .map_err(Failure::any)?;
         *self.host.messages.lock() = Some(sender);
         Ok(())
+    }
+
+    /// Whether a debugger is attached.
+    #[getter]
+    fn is_attached(&self) -> bool {
+        self.debugger.is_attached()
+    }
+
+    /// Whether a debugger wants something of the program: a stop, or events of its steps and operators.
+    #[getter]
+    fn is_interested(&self) -> bool {
+        self.debugger.is_interested()
     }
 
     /// Limits how long a client may stop the program, in seconds; `None` for no limit.
@@ -121,13 +133,17 @@ impl PythonHost {
 }
 
 enum Message {
-    Attached(bool),
+    Changed,
     Instrument(Value),
 }
 
 impl Host for PythonHost {
-    fn attached(&self, is_attached: bool) {
-        self.send(Message::Attached(is_attached));
+    fn attached(&self, _is_attached: bool) {
+        self.send(Message::Changed);
+    }
+
+    fn interested(&self) {
+        self.send(Message::Changed);
     }
 
     fn instrument(&self, wanted: &Value) -> bool {
@@ -148,11 +164,11 @@ impl Host for PythonHost {
     }
 }
 
-fn receive(messages: Receiver<Message>, attached: &Py<PyAny>, instrument: &Py<PyAny>) {
+fn receive(messages: Receiver<Message>, changed: &Py<PyAny>, instrument: &Py<PyAny>) {
     for message in messages {
         Python::attach(|py| {
             let called = match message {
-                Message::Attached(is_attached) => attached.call1(py, (is_attached,)),
+                Message::Changed => changed.call0(py),
                 Message::Instrument(wanted) => instrument.call1(py, (wanted.to_string(),)),
             };
             if let Err(error) = called {

@@ -43,12 +43,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::{HashMap, HashMapExt};
 use opscope_torch::{ModulePath, NonFinite, Place, Program, StepRange, Watch};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use self::autograd::Autograd;
+use self::calls::is_handling_exception;
 use self::debugging::ProgramDebugger;
 pub use self::debugging::{TorchServer, instrument_program};
 use self::frames::Frames;
@@ -71,6 +71,8 @@ pub struct TorchTap {
     looks_backward: bool,
     /// Set in the child of a fork, and when the tap was closed: nothing is looked at any more.
     is_dead: AtomicBool,
+    /// Set while nothing is looked at for a time.
+    is_asleep: AtomicBool,
     /// Whether the times of operators are wanted.
     is_profiled: AtomicBool,
     /// Whether operators are looked at before they are executed, too.
@@ -161,6 +163,7 @@ impl TorchTap {
             looks_at_operators,
             looks_backward: backward,
             is_dead: AtomicBool::new(false),
+            is_asleep: AtomicBool::new(false),
             is_profiled: AtomicBool::new(false),
             looks_before: AtomicBool::new(false),
             reader: Reader::new(py, reduces_all)?,
@@ -265,7 +268,10 @@ impl TorchTap {
 
     /// Notes that the mode was entered on this thread, or left.
     fn set_mode(&self, is_entered: bool) {
-        self.lock().threads.current().has_mode = is_entered;
+        // In the child of a fork, a thread that is not there may hold the lock.
+        if !self.is_dead.load(Ordering::Relaxed) {
+            self.lock().threads.current().has_mode = is_entered;
+        }
     }
 
     /// Notes that the call of a module has ended. `output` is what it returned, and `None` after an exception as well.
@@ -329,6 +335,18 @@ impl TorchTap {
     #[getter]
     fn current_step(&self) -> u64 {
         self.lock().program.step()
+    }
+
+    /// Looks at nothing until it is awake again. The current step is over.
+    fn sleep(&self, py: Python<'_>) -> PyResult<()> {
+        self.step(py)?;
+        self.is_asleep.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Looks again, from the next call of a module on.
+    fn wake(&self) {
+        self.is_asleep.store(false, Ordering::Relaxed);
     }
 
     /// Looks at nothing any more, without closing anything: in the child of a fork, where the threads that write are
@@ -409,7 +427,8 @@ impl TorchTap {
 
     /// Returns a mark that the thread is inside, unless it is already or nothing is looked at.
     fn begin(&self) -> Option<Inside> {
-        if self.is_dead.load(Ordering::Relaxed) { None } else { Inside::enter() }
+        let looks = !self.is_dead.load(Ordering::Relaxed) && !self.is_asleep.load(Ordering::Relaxed);
+        looks.then(Inside::enter).flatten()
     }
 
     /// Locks the state. A call that is made while the lock is held may let other Python threads run. So a thread that
@@ -430,8 +449,3 @@ impl State {
 
 /// How many reasons are kept why a dump is not complete.
 const MOST_PROBLEMS: usize = 1000;
-
-fn is_handling_exception(py: Python<'_>) -> bool {
-    let handled = py.import(intern!(py, "sys")).and_then(|sys| sys.call_method0(intern!(py, "exc_info")));
-    handled.and_then(|handled| handled.get_item(0)).is_ok_and(|class| !class.is_none())
-}

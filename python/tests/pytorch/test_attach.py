@@ -208,6 +208,38 @@ def test_ctrl_c_ends_what_was_attached_and_not_the_program(tmp_path):
     assert (tmp_path / "out/dump/d/manifest.json").exists()
 
 
+def test_a_debugger_that_wants_nothing_has_no_hooks_in_the_program(tmp_path):
+    with running(tmp_path) as program:
+        command = [sys.executable, "-m", "opscope", "debug", "--attach", str(program.process.pid)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as debugger:
+
+            def says(words, told):
+                debugger.stdin.write(f"{words}\n")
+                debugger.stdin.flush()
+                while told not in (line := debugger.stdout.readline()):
+                    assert line, told
+                return line
+
+            for _ in range(3):
+                says("echo ready", "ready")
+                steps = len(program.losses())
+                program.until(lambda losses: len(losses) > steps + 20)
+                assert {watched for _, _, watched in program.losses()[steps + 2 : steps + 20]} == {"0"}
+                # A breakpoint that no operator meets.
+                says("break no.such.module", "Breakpoint")
+                program.is_watched()
+                says("delete", "deleted")
+                program.is_as_before()
+            # It stops by a pause, too.
+            says("pause", "before #0")
+            debugger.stdin.write("detach\n")
+            debugger.stdin.close()
+            debugger.stdout.read()
+        assert ended(program) == (0, "ended by itself\n", "")
+        losses = [loss for _, loss, _ in program.losses()]
+        assert losses == alone(tmp_path / "alone", len(losses))
+
+
 def test_a_debugger_that_is_killed_leaves_the_program_running(tmp_path):
     with running(tmp_path) as program:
         for _ in range(3):
@@ -405,8 +437,8 @@ def test_ranks_are_debugged_at_one_prompt(tmp_path, by_launcher):
     with started(tmp_path, ["launch.py"]) as [launcher]:
         pids = launcher.stdout.readline().split()
         until(lambda: steps_of_ranks(tmp_path) > 3, [launcher])
-        # The first time, one may stop before the other one has come to where debuggers are attached, and then the other one waits for it.
-        commands = ["all break aten.addmm.default", "all continue", "all continue", "rank 1", "print input[0]", "rank", "all continue", "-rank 7", "rank 0", "backtrace", "all delete"]
+        # At first, one may stop before the other one has come to where debuggers are attached, and then the other one waits for it.
+        commands = ["all break aten.addmm.default", *["all continue"] * 5, "rank 1", "print input[0]", "rank", "all continue", "-rank 7", "rank 0", "backtrace", "all delete"]
         command = [sys.executable, "-m", "opscope", "debug", "--attach", str(launcher.pid) if by_launcher else ",".join(pids), "--batch"]
         script = [word for one in [*commands, "all detach"] for word in ("-ex", one)]
         debugged = subprocess.run([*command, *script], text=True, capture_output=True, timeout=200)

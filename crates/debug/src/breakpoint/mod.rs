@@ -94,6 +94,17 @@ pub struct BreakpointChange {
 }
 
 impl BreakpointSpec {
+    /// Returns this breakpoint with a change.
+    pub(crate) fn changed(self, change: BreakpointChange) -> Self {
+        Self {
+            enabled: change.enabled.unwrap_or(self.enabled),
+            ignore: change.ignore.unwrap_or(self.ignore),
+            condition: change.condition.or(self.condition),
+            one_shot: change.one_shot.unwrap_or(self.one_shot),
+            ..self
+        }
+    }
+
     /// Returns a breakpoint that always stops at its target.
     pub fn at(target: Target) -> Self {
         Self {

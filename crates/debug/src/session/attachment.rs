@@ -147,13 +147,14 @@ impl Attachment {
     /// # Errors
     /// Returns an error if it is no longer attached.
     pub fn subscribe(&self, events: EventSet) -> Result<(), DebugError> {
-        let mut registry = self.registry()?;
-        if let Some((_, options)) = &mut registry.attached {
-            options.events = events;
-        }
-        self.shared.announcer.subscribe(Some(events));
-        registry.update_runs();
-        Ok(())
+        self.wanting(|registry| {
+            if let Some((_, options)) = &mut registry.attached {
+                options.events = events;
+            }
+            self.shared.announcer.subscribe(Some(events));
+            registry.update_runs();
+            Ok(())
+        })
     }
 
     /// Sets a breakpoint.
@@ -172,7 +173,7 @@ impl Attachment {
             let graphs: Vec<_> = graphs.into_iter().map(|(_, graph)| graph).collect();
             return Err(no_such_operator(breakpoint.target(), &graphs));
         }
-        self.registry()?.add_breakpoint(breakpoint)
+        self.wanting(|registry| registry.add_breakpoint(breakpoint))
     }
 
     /// Changes a breakpoint.
@@ -181,17 +182,12 @@ impl Attachment {
     /// Returns an error if no breakpoint has this number, the new condition cannot be parsed or contradicts the
     /// breakpoint, or the client is no longer attached.
     pub fn change_breakpoint(&self, id: BreakpointId, change: BreakpointChange) -> Result<BreakpointInfo, DebugError> {
-        let mut registry = self.registry()?;
-        let earlier = registry.breakpoint(id)?;
-        let now = earlier.spec();
-        let spec = BreakpointSpec {
-            enabled: change.enabled.unwrap_or(now.enabled),
-            ignore: change.ignore.unwrap_or(now.ignore),
-            condition: change.condition.or(now.condition),
-            one_shot: change.one_shot.unwrap_or(now.one_shot),
-            ..now
-        };
-        Ok(registry.set_breakpoint(Breakpoint::new(spec)?.with_counts_of(&earlier, change.ignore)))
+        self.wanting(|registry| {
+            let earlier = registry.breakpoint(id)?;
+            let ignore = change.ignore;
+            let changed = Breakpoint::new(earlier.spec().changed(change))?;
+            Ok(registry.set_breakpoint(changed.with_counts_of(&earlier, ignore)))
+        })
     }
 
     /// Removes a breakpoint.
@@ -221,9 +217,7 @@ impl Attachment {
     /// # Errors
     /// Returns an error if the client is no longer attached.
     pub fn pause(&self, run: Option<RunId>) -> Result<usize, DebugError> {
-        let mut registry = self.registry()?;
-        let stopped = self.shared.queues().stopped_runs();
-        Ok(registry.pause(run, &stopped))
+        self.wanting(|registry| Ok(registry.pause(run, &self.shared.queues().stopped_runs())))
     }
 
     /// Returns the location of a stopped run, and the tensors that it has there.
@@ -376,6 +370,13 @@ impl Attachment {
 
     fn check_attached(&self) -> Result<(), DebugError> {
         self.shared.queues().call(self.generation)
+    }
+
+    /// Changes what the client wants of runs. If that is something, the program is told.
+    fn wanting<R>(&self, change: impl FnOnce(&mut Registry) -> Result<R, DebugError>) -> Result<R, DebugError> {
+        let result = change(&mut *self.registry()?);
+        self.shared.note_interest();
+        result
     }
 
     /// Locks the registry for this client. The client cannot be detached while the lock is held, so its changes are

@@ -133,6 +133,7 @@ impl Debugger {
         registry.update_runs();
         drop(registry);
         self.0.note_attached();
+        self.0.note_interest();
         Attachment::new(Arc::clone(&self.0), generation, descriptor, &options)
     }
 }
@@ -141,6 +142,12 @@ impl Debugger {
     /// Returns whether a client is attached.
     pub fn is_attached(&self) -> bool {
         self.0.registry().attached.is_some()
+    }
+
+    /// Returns whether a client wants something of runs: it has an enabled breakpoint, awaits the end of a step or a pause,
+    /// or subscribes to events of runs or operators. While it does not, a program may leave out what shows it operators.
+    pub fn is_interested(&self) -> bool {
+        self.0.registry().is_interested()
     }
 
     /// Waits until a client is attached. Returns `false` if that does not happen within this time.

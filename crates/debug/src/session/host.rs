@@ -10,6 +10,10 @@ pub trait Host: Send + Sync {
     /// which has other work: it must not wait for anything.
     fn attached(&self, is_attached: bool);
 
+    /// The client wants something of the program's runs now, and may have wanted nothing before: see
+    /// [`Debugger::is_interested`](super::Debugger::is_interested). The same holds for the thread.
+    fn interested(&self) {}
+
     /// A client asks the program to attach an instrument to itself, such as a dump. What it wants is for the two of them
     /// to agree on. The same holds for the thread. Returns whether the program does this.
     fn instrument(&self, wanted: &Value) -> bool;

@@ -266,6 +266,8 @@ impl Observer {
             }
         }
         drop(registry);
+        // The next run may have to stop in the place of this one.
+        self.shared.note_interest();
         self.wait_at(announced);
     }
 }

@@ -10,7 +10,7 @@ use super::options::{AttachOptions, LoadedModel, RunState};
 use super::sites::{Site, describe, most_locations};
 use crate::breakpoint::{Breakpoint, BreakpointInfo, Target};
 use crate::error::DebugError;
-use crate::event::{BreakpointId, EventKind, EventSet, ModelId, Sequence};
+use crate::event::{BreakpointId, EventKind, EventName, EventSet, ModelId, Sequence};
 use crate::queues::{Generation, StoppedRun};
 use crate::run::{ActiveRun, Pause, PlanInfo, StopTable};
 
@@ -231,6 +231,28 @@ impl Registry {
     /// Returns the breakpoints, and the models in which they can lie.
     pub fn breakpoints(&self) -> (Vec<Arc<Breakpoint>>, Vec<Site>) {
         (self.breakpoints.values().cloned().collect(), self.models.sites())
+    }
+
+    /// Returns whether the client wants something of runs: a stop, or events of runs and operators.
+    pub fn is_interested(&self) -> bool {
+        const OF_RUNS: [EventName; 6] = [
+            EventName::RunCreated,
+            EventName::RunDestroyed,
+            EventName::RunPushed,
+            EventName::RunPopped,
+            EventName::OperatorReady,
+            EventName::OperatorFinished,
+        ];
+        let is_awaited = |run: &Arc<ActiveRun>| {
+            let control = run.control();
+            control.step.is_some() || control.pause.is_some() || control.abort.is_some()
+        };
+        self.attached.as_ref().is_some_and(|(_, options)| {
+            self.pauses > 0
+                || self.breakpoints.values().any(|breakpoint| breakpoint.is_enabled())
+                || OF_RUNS.into_iter().any(|name| options.events.contains(name))
+                || self.runs.iter().any(is_awaited)
+        })
     }
 
     /// Asks active runs, or one of them, to stop at their next operator, and returns how many were asked. If the

@@ -64,6 +64,13 @@ impl Shared {
         self.tell_host(|host| host.attached(true));
     }
 
+    /// Tells the program if the client wants something of its runs.
+    pub fn note_interest(&self) {
+        if self.host.get().is_some() && self.registry().is_interested() {
+            self.tell_host(|host| host.interested());
+        }
+    }
+
     /// Sets the program. Only the first one counts.
     pub fn set_host(&self, host: Arc<dyn Host>) {
         let _ = self.host.set(host);
