@@ -127,13 +127,18 @@ def test_a_program_is_launched_stopped_at_a_line_and_looked_at(tmp_path):
         it.done("disconnect")
 
 
-def test_a_launch_can_stop_at_the_first_operator_and_the_end_of_the_session_ends_the_program(tmp_path):
+def test_a_launch_can_stop_at_the_first_operator_and_the_end_of_the_session_ends_the_program(tmp_path, tmp_path_factory, monkeypatch):
+    sockets = tmp_path_factory.mktemp("s")
+    monkeypatch.setenv("TMPDIR", str(sockets))
     with editor(tmp_path, stopOnEntry=True) as it:
         it.event("initialized")
         it.done("configurationDone")
         stop = it.event("stopped")
         assert stop["reason"] == "entry" and "first/aten.addmm.default" in stop["text"], stop
+        assert list(sockets.glob("opscope-dap-*/debug.sock"))
         it.done("disconnect")
+        # An editor may kill the adapter now.
+        assert not list(sockets.glob("opscope-dap-*"))
         assert it.process.wait(timeout=100) == 0
     assert not list(tmp_path.glob("*.sock"))
 

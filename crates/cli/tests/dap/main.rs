@@ -113,6 +113,60 @@ fn lines_of_the_listing_conditions_and_hits_decide_where_a_run_stops() {
 }
 
 #[test]
+fn a_listing_that_an_editor_knows_by_its_path_alone_has_breakpoints() {
+    let mut editor = digits(json!({}));
+    let source = editor.done("loadedSources", json!({}))["sources"][0].clone();
+    let path = source["path"].as_str().unwrap();
+    assert_eq!(path, format!("opscope/{}/digits_cnn.onnx (operators)", source["sourceReference"]));
+    // nvim-dap sends the name of its buffer, and no reference.
+    for shown in [format!("dap-src://1/2/{path}"), format!("/home/someone/{path}")] {
+        let wanted = json!({ "source": { "path": shown }, "breakpoints": [{ "line": 7 }] });
+        let set = editor.done("setBreakpoints", wanted);
+        assert_eq!((&set["breakpoints"][0]["verified"], &set["breakpoints"][0]["line"]), (&json!(true), &json!(7)));
+        assert_eq!(set["breakpoints"][0]["source"]["path"], shown);
+    }
+    let other =
+        json!({ "source": { "path": "opscope/77/digits_cnn.onnx (operators)" }, "breakpoints": [{ "line": 7 }] });
+    assert_eq!(editor.done("setBreakpoints", other)["breakpoints"][0]["verified"], false);
+    editor.done("configurationDone", json!({}));
+    editor.event("stopped");
+    let frames = editor.done("stackTrace", json!({ "threadId": 1 }));
+    assert_eq!(names(&frames["stackFrames"])[0], "before /pool2/MaxPool (MaxPool)");
+    // Both were the same listing, so one breakpoint is left.
+    editor.done("continue", json!({ "threadId": 1 }));
+    assert_eq!(editor.event("exited")["exitCode"], 0);
+    assert_eq!(editor.close(), Some(0));
+}
+
+#[test]
+fn a_number_of_hits_is_reached_or_exceeded_or_met_once() {
+    for (hits, stops) in
+        [("2", vec![2, 3, 4]), (">=3", vec![3, 4]), ("> 3", vec![4]), ("== 3", vec![3]), ("==1", vec![1])]
+    {
+        let mut editor = digits(json!({ "runs": 4 }));
+        let wanted = json!({ "breakpoints": [{ "name": "/pool2/MaxPool", "hitCondition": hits }] });
+        assert_eq!(editor.done("setFunctionBreakpoints", wanted)["breakpoints"][0]["verified"], true, "{hits}");
+        editor.done("configurationDone", json!({}));
+        for thread in stops {
+            assert_eq!(editor.event("stopped")["threadId"], thread, "{hits}");
+            editor.done("continue", json!({ "threadId": thread }));
+        }
+        assert_eq!(editor.event("exited")["exitCode"], 0);
+        assert_eq!(editor.close(), Some(0));
+    }
+    let mut editor = digits(json!({}));
+    for hits in ["0", "== 0", "= 3", "% 2", "!= 2", "< 2", ">"] {
+        let wanted = json!({ "breakpoints": [{ "name": "/pool2/MaxPool", "hitCondition": hits }] });
+        let set = editor.done("setFunctionBreakpoints", wanted);
+        assert!(
+            set["breakpoints"][0]["message"].as_str().unwrap().contains("is not a number of hits"),
+            "{hits}: {set}"
+        );
+    }
+    assert_eq!(editor.close(), Some(0));
+}
+
+#[test]
 fn what_is_replaced_is_what_the_run_computes_with() {
     let mut editor = digits(json!({ "stopOnEntry": true }));
     editor.done("configurationDone", json!({}));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use opscope::debug::{BreakpointId, BreakpointSpec, ModelId, Moment, ProgramLine, Target, Watched};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use super::python::is_python;
 /// A set of breakpoints, which a request of the editor replaces as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Set {
-    Listing(i64),
+    Listing(ModelId),
     File(PathBuf),
     Functions,
     Data,
@@ -57,9 +57,13 @@ impl Breakpoints {
         counted_from_1: impl Fn(u32) -> u32,
         shown: impl Fn(u32) -> u32,
     ) -> Result<Value> {
-        if source.source_reference > 0 {
-            let model = frames::model_of(program, source.source_reference)?.model;
-            return self.replace(program, Set::Listing(source.source_reference), wanted, |breakpoint| {
+        let listed = match (source.source_reference, &source.path) {
+            (0, Some(path)) => frames::model_of_path(program, path)?,
+            (0, None) => None,
+            (reference, _) => Some(frames::model_of(program, reference)?),
+        };
+        if let Some(model) = listed.map(|listed| listed.model) {
+            return self.replace(program, Set::Listing(model), wanted, |breakpoint| {
                 let line = counted_from_1(breakpoint.line);
                 let operator = line.checked_sub(1).context("lines of a listing begin with the first operator")?;
                 let spec = specified(Target::Index(operator), &breakpoint.filter)?;
@@ -179,14 +183,26 @@ fn operator_of(data_id: &str) -> Result<(ModelId, u32)> {
 
 fn specified(target: Target, filter: &Filter) -> Result<BreakpointSpec> {
     let condition = filter.condition.clone().filter(|condition| !condition.trim().is_empty());
-    let ignore = match filter.hit_condition.as_deref().map(str::trim) {
-        None | Some("") => 0,
-        Some(hits) => match hits.parse::<u64>() {
-            Ok(hits) if hits > 0 => hits - 1,
-            _ => bail!("'{hits}' is not a number of hits; right is, for example, 3 to stop at the third one"),
-        },
+    let (ignore, one_shot) = match filter.hit_condition.as_deref().map(str::trim) {
+        None | Some("") => (0, false),
+        Some(hits) => ignored(hits).with_context(|| {
+            let right = "3 to stop at the third one and those after it, == 3 to stop at the third one only, or > 3";
+            format!("'{hits}' is not a number of hits; right is, for example, {right}")
+        })?,
     };
-    Ok(BreakpointSpec { condition, ignore, ..BreakpointSpec::at(target) })
+    Ok(BreakpointSpec { condition, ignore, one_shot, ..BreakpointSpec::at(target) })
+}
+
+/// Returns how many hits a condition on their number ignores, and whether it holds only once.
+fn ignored(hits: &str) -> Option<(u64, bool)> {
+    let digits = hits.trim_start_matches(['=', '>']);
+    let number: u64 = digits.trim_start().parse().ok()?;
+    match &hits[..hits.len() - digits.len()] {
+        "" | ">=" => Some((number.checked_sub(1)?, false)),
+        ">" => Some((number, false)),
+        "==" => Some((number.checked_sub(1)?, true)),
+        _ => None,
+    }
 }
 
 fn source_of(source: &Source) -> Value {

@@ -143,11 +143,29 @@ pub fn model_of(program: &Program, reference_given: i64) -> Result<LoadedModel> 
 
 /// Describes the listing of a model.
 pub fn listing(model: &LoadedModel) -> Value {
-    let file = Path::new(&model.path).file_name().map(|name| name.to_string_lossy().into_owned());
     json!({
-        "name": format!("{} (operators)", file.unwrap_or_else(|| model.name.clone())),
+        "name": listing_name(model), "path": listing_path(model),
         "sourceReference": reference(model.model), "origin": "opscope", "presentationHint": "normal",
     })
+}
+
+/// Returns the model whose listing an editor shows under this path, if it is the path of a listing.
+///
+/// # Errors
+/// Returns an error if the program is gone.
+pub fn model_of_path(program: &Program, path: &Path) -> Result<Option<LoadedModel>> {
+    // Editors put something of their own before the path, such as a directory or a scheme.
+    Ok(program.models()?.into_iter().find(|model| path.ends_with(listing_path(model))))
+}
+
+/// Returns the path of a model's listing. There is no such file, but some editors know a source by its path alone.
+fn listing_path(model: &LoadedModel) -> String {
+    format!("opscope/{}/{}", reference(model.model), listing_name(model))
+}
+
+fn listing_name(model: &LoadedModel) -> String {
+    let file = Path::new(&model.path).file_name().map(|name| name.to_string_lossy().into_owned());
+    format!("{} (operators)", file.unwrap_or_else(|| model.name.clone()))
 }
 
 /// Describes the place of an operator: the line of the program that it was exported from, if that file is on this

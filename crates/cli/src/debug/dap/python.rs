@@ -1,6 +1,7 @@
 //! A Python program that an editor launches. It runs under `opscope torch debug`, and its debugger is attached to when it
 //! calls its first module.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use opscope::debug::client::Client;
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 
 use super::Incoming;
 use super::messages::Launch;
@@ -21,6 +23,8 @@ use super::messages::Launch;
 pub struct PythonProgram {
     pid: Pid,
     is_over: Arc<AtomicBool>,
+    /// The directory of its debugger's socket, which is removed when this is dropped.
+    _place: TempDir,
 }
 
 /// Returns whether a launch is one of a Python program.
@@ -57,20 +61,21 @@ impl PythonProgram {
             }
         }
         let is_over = Arc::new(AtomicBool::new(false));
-        let (to, over) = (to.clone(), Arc::clone(&is_over));
+        let (to, over, directory) = (to.clone(), Arc::clone(&is_over), place.path().to_owned());
         let watch = move || {
             connect(&mut child, &socket, &to);
             let code = child.wait().ok().and_then(|status| status.code()).unwrap_or(1);
             over.store(true, Ordering::Relaxed);
-            drop(place);
+            // The editor may kill the adapter when it hears of the end.
+            let _ = fs::remove_dir_all(directory);
             let _ = to.send(Incoming::PythonEnded(code));
         };
         thread::Builder::new().name("python".into()).spawn(watch)?;
-        Ok(Self { pid, is_over })
+        Ok(Self { pid, is_over, _place: place })
     }
 
-    /// Asks the program to end, unless it has.
-    pub fn terminate(&self) {
+    /// Asks the program to end, unless it has, and removes its socket.
+    pub fn terminate(self) {
         if !self.is_over.load(Ordering::Relaxed) {
             // An error means that it has just ended.
             let _ = kill_process(self.pid, Signal::TERM);

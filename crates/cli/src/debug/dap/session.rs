@@ -150,7 +150,7 @@ impl<W: Write> Session<W> {
 
     /// Ends the session. If it was attached to another program, that program continues without breakpoints.
     pub fn end(self, exit: Exit) {
-        if let Some(python) = &self.python {
+        if let Some(python) = self.python {
             python.terminate();
         }
         match self.program {
@@ -185,7 +185,14 @@ impl<W: Write> Session<W> {
                 self.program = Some(Program::attach(&arguments::<Attach>(request)?, self.events.clone())?);
                 return Ok(Value::Null);
             }
-            "configurationDone" | "disconnect" | "terminate" => return Ok(Value::Null),
+            "disconnect" | "terminate" => {
+                // Some editors kill the adapter as soon as they have the answer.
+                if let Some(python) = self.python.take() {
+                    python.terminate();
+                }
+                return Ok(Value::Null);
+            }
+            "configurationDone" => return Ok(Value::Null),
             _ => {}
         }
         let Self { editor, program, breakpoints, variables, once, .. } = self;
