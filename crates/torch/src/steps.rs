@@ -109,6 +109,11 @@ impl Steps {
         self.next();
     }
 
+    /// Ends the step because what comes now is not looked at.
+    pub fn cut(&mut self) {
+        self.next();
+    }
+
     fn next(&mut self) {
         self.step += 1;
         self.called.clear();
@@ -147,8 +152,12 @@ mod tests {
         assert!(steps.called(loss), "training ends a step with the optimizer");
         assert!(!steps.called(net));
         assert_eq!(steps.current(), 2);
+        steps.cut();
+        assert!(!steps.called(net), "it is called the first time in this step");
+        assert!(steps.called(net), "steps end as before");
+        assert_eq!(steps.current(), 4);
         steps.end();
         assert!(!steps.called(net) && !steps.called(net), "the program ends the steps itself");
-        assert_eq!(steps.current(), 3);
+        assert_eq!(steps.current(), 5);
     }
 }

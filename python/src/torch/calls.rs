@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
 use opscope::clock::Ticks;
+use opscope_torch::Program;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -13,6 +14,16 @@ use super::threads::Call;
 use super::{TorchTap, looking, profiling};
 
 impl TorchTap {
+    /// Ends the current step, in this way.
+    pub(super) fn end_step(&self, py: Python<'_>, end: impl FnOnce(&mut Program)) -> PyResult<()> {
+        let Some(_inside) = self.begin() else { return Ok(()) };
+        let mut state = self.lock();
+        looking::fetch(self, &mut state, py)?;
+        end(&mut state.program);
+        state.calls.clear();
+        Ok(())
+    }
+
     /// Notes that a module is called. Returns its call if it is timed.
     pub(super) fn enter_call(
         &self,

@@ -317,12 +317,7 @@ impl TorchTap {
 
     /// Ends a step because the program says so.
     fn step(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(_inside) = self.begin() else { return Ok(()) };
-        let mut state = self.lock();
-        looking::fetch(self, &mut state, py)?;
-        state.program.end_step();
-        state.calls.clear();
-        Ok(())
+        self.end_step(py, Program::end_step)
     }
 
     /// Whether neither the current step nor a later one is looked at.
@@ -339,7 +334,7 @@ impl TorchTap {
 
     /// Looks at nothing until it is awake again. The current step is over.
     fn sleep(&self, py: Python<'_>) -> PyResult<()> {
-        self.step(py)?;
+        self.end_step(py, Program::cut_step)?;
         self.is_asleep.store(true, Ordering::Relaxed);
         Ok(())
     }

@@ -172,6 +172,12 @@ impl Program {
         self.end_run();
     }
 
+    /// Ends the step because what comes now is not looked at. Later steps end as before.
+    pub fn cut_step(&mut self) {
+        self.steps.cut();
+        self.end_run();
+    }
+
     /// Ends the current run, with the reason if it failed. A run whose times are taken has ended with the last of them:
     /// what the program does afterwards belongs to no step.
     pub fn finish(&mut self, failure: Option<String>) {
