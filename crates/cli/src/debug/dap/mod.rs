@@ -5,6 +5,7 @@
 
 mod breakpoints;
 mod frames;
+mod memory;
 mod messages;
 mod program;
 mod python;
