@@ -105,6 +105,8 @@ fn lines_of_the_listing_conditions_and_hits_decide_where_a_run_stops() {
     let verified: Vec<bool> =
         set["breakpoints"].as_array().unwrap().iter().map(|one| one["verified"] == true).collect();
     assert_eq!(verified, [true, true, false, false, false], "{set}");
+    let known = &set["breakpoints"][0]["source"];
+    assert_eq!((&known["path"], &known["sourceReference"]), (&source["path"], &source["sourceReference"]));
     assert!(set["breakpoints"][4]["message"].as_str().unwrap().contains("to stop at the third one"));
     editor.done("configurationDone", json!({}));
     // The first hit passes, and the other condition never holds.
@@ -276,8 +278,11 @@ fn steps_go_to_the_next_operator_and_to_the_end_of_this_one() {
         frames["stackFrames"][0]["name"].as_str().unwrap().to_owned()
     };
     assert_eq!(place(&mut editor), "before /conv1/Conv (Conv)");
+    let frame = editor.done("stackTrace", json!({ "threadId": 1 }))["stackFrames"][0]["id"].clone();
     editor.done("stepOut", json!({ "threadId": 1 }));
     assert_eq!(place(&mut editor), "after /conv1/Conv (Conv)");
+    // An editor that is slower than the run asks for the frame that was left.
+    assert_eq!(editor.done("scopes", json!({ "frameId": frame })), json!({ "scopes": [] }));
     let output = scope(&mut editor, "Outputs");
     let info = editor.done("dataBreakpointInfo", json!({ "variablesReference": output, "name": "output[0]" }));
     assert_eq!(info["description"], "output[0] of /conv1/Conv");

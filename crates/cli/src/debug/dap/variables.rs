@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow, bail};
 use opscope::debug::expression::TensorPart;
 use opscope::debug::protocol::At;
-use opscope::debug::{Location, Sequence, ShortNumber, TensorInfo};
+use opscope::debug::{ErrorCode, Location, Sequence, ShortNumber, TensorInfo};
 use serde_json::{Value, json};
 
 use super::breakpoints;
@@ -37,12 +37,18 @@ enum Container {
 }
 
 impl Variables {
-    /// Describes the groups of tensors at a stop.
+    /// Describes the groups of tensors at a stop. There are none if the run has continued: an editor may ask for those of
+    /// a frame while it is on its way to the next one.
     ///
     /// # Errors
-    /// Returns an error if the run is not stopped there any more.
+    /// Returns an error if the program is gone.
     pub fn scopes(&mut self, program: &Program, stop: Sequence) -> Result<Value> {
-        let location = program.client.location(stop)?;
+        let location = match program.client.location(stop) {
+            Err(error) if matches!(error.code(), ErrorCode::NotStopped | ErrorCode::AlreadyContinued) => {
+                return Ok(json!({ "scopes": [] }));
+            }
+            location => location?,
+        };
         let describe = |scope: Scope| {
             let number = self.add(Container::Scope(stop, scope));
             json!({ "name": scope.name(), "variablesReference": number, "expensive": scope == Scope::Weights })
