@@ -71,7 +71,7 @@ class Browser {
     return this.#ask("/actions", { actions: [{ type: "key", id: "keys", actions }] });
   }
 
-  // Moves the mouse to a point of an element, counted from its middle, and presses a button: 0 the left, 2 the right one.
+  // Moves the mouse to a point, counted from the middle of an element or in the `viewport`, and presses a button: 0 the left, 2 the right one.
   point(element, x, y, button) {
     const actions = [{ type: "pointerMove", origin: element, x, y, duration: 0 }];
     if (button !== undefined) actions.push({ type: "pointerDown", button }, { type: "pointerUp", button });
