@@ -4,6 +4,7 @@
 //! for each operator, or the line of the program that the model was exported from.
 
 mod breakpoints;
+mod capabilities;
 mod frames;
 mod memory;
 mod messages;

@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Incoming;
-use super::breakpoints::{Breakpoints, exception_filters};
+use super::breakpoints::Breakpoints;
+use super::capabilities::capabilities;
 use super::frames::{self, Frames, threads};
 use super::messages::{
     Attach, Client as EditorFacts, Editor, Evaluate, Launch, OfFrame, OfSource, OfThread, OfVariable, ReadMemory,
@@ -399,24 +400,6 @@ impl<W: Write> Session<W> {
         }
         Ok(())
     }
-}
-
-/// What the adapter can do.
-fn capabilities() -> Value {
-    json!({
-        "supportsConfigurationDoneRequest": true,
-        "supportsFunctionBreakpoints": true,
-        "supportsConditionalBreakpoints": true,
-        "supportsHitConditionalBreakpoints": true,
-        "supportsDataBreakpoints": true,
-        "supportsEvaluateForHovers": true,
-        "supportsSetVariable": true,
-        "supportsReadMemoryRequest": true,
-        "supportsExceptionInfoRequest": true,
-        "supportsLoadedSourcesRequest": true,
-        "supportsTerminateRequest": true,
-        "exceptionBreakpointFilters": exception_filters(),
-    })
 }
 
 fn exception(stop: &Event) -> Value {
