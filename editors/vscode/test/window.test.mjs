@@ -31,6 +31,12 @@ test("no window has more than 256 rows and columns, and all windows together hav
   assert.deepEqual([seen.rows.size, seen.columns.size], [1000, 700]);
 });
 
+test("indices and slices count from the beginning of the tensor", () => {
+  const [shape, position] = [[3, 1000, 700], { leading: [2], row: 300, column: 444 }];
+  assert.equal(slice(shape, position), "[2, 300:556, 444:700]");
+  assert.deepEqual(indexOf(shape, position, 10, 20), [2, 310, 464]);
+});
+
 test("a position outside of the tensor becomes the nearest one inside", () => {
   assert.deepEqual(clamp([4, 300, 10], { leading: [9], row: 299, column: 5 }), { leading: [3], row: 44, column: 0 });
   assert.deepEqual(clamp([4, 300, 10], { leading: [-1], row: -5, column: NaN }), { leading: [0], row: 0, column: 0 });
