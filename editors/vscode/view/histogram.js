@@ -29,6 +29,6 @@ export function showHistogram({ bins }, isLogarithmic) {
     }
   });
   svg.append(draw("line", { class: "axis", x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT }));
-  svg.append(draw("text", { class: "note", x: WIDTH / 2, y: HEIGHT + 30, "text-anchor": "middle" }, "a bar reaches from its number to the double"));
+  svg.append(draw("text", { class: "note", x: WIDTH / 2, y: HEIGHT + 30, "text-anchor": "middle" }, "each bar spans the numbers from its label to the double"));
   $("histogram").replaceChildren(svg);
 }
