@@ -1,14 +1,10 @@
-// The adapter is the command itself: `opscope dap`.
 const vscode = require("vscode");
+const { adapterFactory } = require("./src/adapter");
+const { TensorViews } = require("./src/tensor-views");
 
 function activate(context) {
-  const factory = {
-    createDebugAdapterDescriptor(session) {
-      const settings = vscode.workspace.getConfiguration("opscope", session.workspaceFolder);
-      return new vscode.DebugAdapterExecutable(settings.get("command"), ["dap"]);
-    },
-  };
-  context.subscriptions.push(vscode.debug.registerDebugAdapterDescriptorFactory("opscope", factory));
+  context.subscriptions.push(vscode.debug.registerDebugAdapterDescriptorFactory("opscope", adapterFactory));
+  new TensorViews(context);
 }
 
-module.exports = { activate, deactivate() {} };
+module.exports = { activate };

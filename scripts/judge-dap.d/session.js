@@ -8,7 +8,7 @@ async function main() {
   const client = new DebugClient(program, "dap", "opscope");
   await client.start();
   const can = (await client.initializeRequest()).body;
-  assert.ok(can.supportsDataBreakpoints && can.exceptionBreakpointFilters.length === 3);
+  assert.ok(can.supportsDataBreakpoints && can.supportsReadMemoryRequest && can.exceptionBreakpointFilters.length === 3);
   const over = client.waitForEvent("terminated");
   const configured = client.waitForEvent("initialized").then(async () => {
     const set = await client.setFunctionBreakpointsRequest({ breakpoints: [{ name: "MaxPool" }] });
@@ -31,6 +31,14 @@ async function main() {
   await client.setVariableRequest({ variablesReference: inputs.variablesReference, name: "input[0]", value: "0.5" });
   const most = await client.evaluateRequest({ expression: "max(input[0])", frameId: frame.id });
   assert.strictEqual(most.body.result, "0.5");
+  const memory = { memoryReference: input.memoryReference, offset: 4092, count: 8 };
+  const { data, unreadableBytes } = (await client.customRequest("readMemory", memory)).body;
+  assert.deepStrictEqual([Buffer.from(data, "base64").readFloatLE(0), unreadableBytes], [0.5, 4]);
+  const part = (await client.customRequest("opscope/tensor", { expression: "input[0][0, 3:, 0:2]", frameId: frame.id })).body;
+  assert.deepStrictEqual(part.statistics.shape, [13, 2, 8]);
+  assert.deepStrictEqual(part.histogram.bins, [{ from: 0.5, to: 1, count: 208 }]);
+  const bytes = (await client.customRequest("readMemory", { memoryReference: part.memoryReference, count: 1024 })).body;
+  assert.strictEqual(Buffer.from(bytes.data, "base64").length, 13 * 2 * 8 * 4);
   await client.setFunctionBreakpointsRequest({ breakpoints: [] });
   await client.continueRequest({ threadId });
   await over;

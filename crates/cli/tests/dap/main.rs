@@ -5,6 +5,7 @@ mod adapter;
 mod process;
 
 use adapter::{Adapter, framed};
+use base64::Engine;
 use process::running::Running;
 use process::{Workplace, model};
 use serde_json::{Value, json};
@@ -13,7 +14,10 @@ use serde_json::{Value, json};
 fn digits(launch: Value) -> Adapter {
     let mut editor = Adapter::start();
     let can = editor.done("initialize", json!({ "adapterID": "opscope", "linesStartAt1": true }));
-    assert_eq!(can["supportsConfigurationDoneRequest"], true);
+    assert_eq!(
+        (&can["supportsConfigurationDoneRequest"], &can["supportsReadMemoryRequest"]),
+        (&json!(true), &json!(true))
+    );
     let image = format!("--input={}", model("digits_cnn.input.image.npy"));
     let mut arguments = json!({ "program": model("digits_cnn.onnx"), "args": [image] });
     arguments.as_object_mut().unwrap().extend(launch.as_object().unwrap().clone());
@@ -101,6 +105,8 @@ fn lines_of_the_listing_conditions_and_hits_decide_where_a_run_stops() {
     let verified: Vec<bool> =
         set["breakpoints"].as_array().unwrap().iter().map(|one| one["verified"] == true).collect();
     assert_eq!(verified, [true, true, false, false, false], "{set}");
+    let known = &set["breakpoints"][0]["source"];
+    assert_eq!((&known["path"], &known["sourceReference"]), (&source["path"], &source["sourceReference"]));
     assert!(set["breakpoints"][4]["message"].as_str().unwrap().contains("to stop at the third one"));
     editor.done("configurationDone", json!({}));
     // The first hit passes, and the other condition never holds.
@@ -198,6 +204,70 @@ fn what_is_replaced_is_what_the_run_computes_with() {
 }
 
 #[test]
+fn a_tensor_is_described_by_numbers_and_its_bytes_are_read_in_parts() {
+    let mut editor = digits(json!({ "stopOnEntry": true }));
+    editor.done("configurationDone", json!({}));
+    editor.event("stopped");
+    let inputs = scope(&mut editor, "Inputs");
+    let tensor = editor.done("variables", json!({ "variablesReference": inputs }))["variables"][0].clone();
+    for (element, value) in [("[0, 0, 0, 0]", "1.5"), ("[0, 0, 0, 1]", "nan"), ("[7, 0, 7, 7]", "-4")] {
+        let one = json!({ "variablesReference": tensor["variablesReference"], "name": element, "value": value });
+        editor.done("setVariable", one);
+    }
+    let whole = editor.done("opscope/tensor", json!({ "expression": "input[0]" }));
+    let statistics = &whole["statistics"];
+    assert_eq!((&statistics["dtype"], &statistics["shape"]), (&json!("float32"), &json!([8, 1, 8, 8])));
+    assert_eq!((&statistics["min"], &statistics["max"], &statistics["nan"]), (&json!(-4.0), &json!(1.5), &json!(1)));
+    let histogram = &whole["histogram"];
+    assert_eq!(histogram["bins"][0], json!({ "from": -4.0, "to": -8.0, "count": 1 }));
+    let counted: u64 = histogram["bins"].as_array().unwrap().iter().map(|bin| bin["count"].as_u64().unwrap()).sum();
+    assert_eq!((counted, &histogram["non_finite"]), (511, &json!(1)));
+
+    let mut read = |memory: &Value, offset: i64, count: u64| {
+        editor.done("readMemory", json!({ "memoryReference": memory, "offset": offset, "count": count }))
+    };
+    let memory = &tensor["memoryReference"];
+    assert_eq!(
+        read(memory, 0, 8),
+        json!({ "address": "0x0", "data": encoded(&[1.5, f32::NAN].map(f32::to_le_bytes).concat()), "unreadableBytes": 0 })
+    );
+    // A part of an element, at the end of the tensor and behind it.
+    assert_eq!(
+        read(memory, 2046, 10),
+        json!({ "address": "0x7fe", "data": encoded(&(-4f32).to_le_bytes()[2..]), "unreadableBytes": 8 })
+    );
+    assert_eq!(read(memory, 3, 4)["data"], encoded(&[0x3f, 0, 0, 0xc0]));
+    assert_eq!(read(memory, 1 << 40, 16), json!({ "address": "0x10000000000", "data": "", "unreadableBytes": 16 }));
+    assert_eq!(read(memory, i64::MAX, 1 << 20)["unreadableBytes"], 1 << 20);
+    assert_eq!(read(memory, -3, 16), json!({ "address": "0x0", "unreadableBytes": 3 }));
+    assert_eq!(read(&whole["memoryReference"], 0, 2048)["unreadableBytes"], 0);
+    let part = editor.done("opscope/tensor", json!({ "expression": "input[0][7, 0, 6:, 7]" }));
+    assert_eq!(part["statistics"]["shape"], json!([2]));
+    let one = editor.done("evaluate", json!({ "expression": "input[0][7, 0, 7, 7]" }));
+    for (memory, offset) in [(&part["memoryReference"], 4), (&one["memoryReference"], 0)] {
+        let asked = json!({ "memoryReference": memory, "offset": offset, "count": 4 });
+        assert_eq!(editor.done("readMemory", asked)["data"], encoded(&(-4f32).to_le_bytes()));
+    }
+
+    let mut refused =
+        |memory: Value, count: u64| editor.refused("readMemory", json!({ "memoryReference": memory, "count": count }));
+    assert!(refused(memory.clone(), (1 << 20) + 1).contains("at most 1048576 bytes"));
+    assert!(refused(json!("input"), 4).contains("'input' is not the memory of a tensor"));
+    assert!(refused(json!(inputs.to_string()), 4).contains("inputs have no memory"));
+    assert!(refused(json!("4000"), 4).contains("has continued"));
+    for expression in ["max(input[0])", "output[7]", "input[0][99]", ""] {
+        assert!(!editor.refused("opscope/tensor", json!({ "expression": expression })).is_empty());
+    }
+    editor.done("next", json!({ "threadId": 1 }));
+    assert!(editor.refused("readMemory", json!({ "memoryReference": memory, "count": 4 })).contains("has continued"));
+    assert_eq!(editor.close(), Some(0));
+}
+
+fn encoded(bytes: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+#[test]
 fn steps_go_to_the_next_operator_and_to_the_end_of_this_one() {
     let mut editor = digits(json!({ "stopOnEntry": true }));
     editor.done("configurationDone", json!({}));
@@ -208,8 +278,11 @@ fn steps_go_to_the_next_operator_and_to_the_end_of_this_one() {
         frames["stackFrames"][0]["name"].as_str().unwrap().to_owned()
     };
     assert_eq!(place(&mut editor), "before /conv1/Conv (Conv)");
+    let frame = editor.done("stackTrace", json!({ "threadId": 1 }))["stackFrames"][0]["id"].clone();
     editor.done("stepOut", json!({ "threadId": 1 }));
     assert_eq!(place(&mut editor), "after /conv1/Conv (Conv)");
+    // An editor that is slower than the run asks for the frame that was left.
+    assert_eq!(editor.done("scopes", json!({ "frameId": frame })), json!({ "scopes": [] }));
     let output = scope(&mut editor, "Outputs");
     let info = editor.done("dataBreakpointInfo", json!({ "variablesReference": output, "name": "output[0]" }));
     assert_eq!(info["description"], "output[0] of /conv1/Conv");

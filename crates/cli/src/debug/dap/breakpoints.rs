@@ -205,9 +205,12 @@ fn ignored(hits: &str) -> Option<(u64, bool)> {
     }
 }
 
+/// Describes the source of a breakpoint by what the editor has called it. Visual Studio Code takes a listing of another path
+/// for another one, also if it has the same number.
 fn source_of(source: &Source) -> Value {
-    match &source.path {
-        Some(path) if source.source_reference == 0 => json!({ "path": path }),
-        _ => json!({ "sourceReference": source.source_reference }),
+    match (&source.path, source.source_reference) {
+        (Some(path), 0) => json!({ "path": path }),
+        (Some(path), reference) => json!({ "path": path, "sourceReference": reference }),
+        (None, reference) => json!({ "sourceReference": reference }),
     }
 }

@@ -73,6 +73,16 @@ impl Frames {
     pub fn stop(id: u64) -> Option<Sequence> {
         (id > 0 && id < OUTER).then_some(Sequence(id))
     }
+
+    /// Returns the event at which the run of a frame is stopped. For another frame, or none, it is that of the run that
+    /// is stopped first.
+    ///
+    /// # Errors
+    /// Returns an error if no run is stopped.
+    pub fn stop_or_first(program: &Program, id: u64) -> Result<Sequence> {
+        let first = || program.inbox.stops().first().map(|stop| stop.sequence);
+        Self::stop(id).or_else(first).context("no run is stopped")
+    }
 }
 
 /// The groups of tensors at a stop.

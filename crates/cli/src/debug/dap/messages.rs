@@ -182,13 +182,24 @@ pub struct OfVariable {
     pub value: String,
 }
 
-/// The arguments of `evaluate`.
+/// The arguments of `evaluate` and `opscope/tensor`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evaluate {
     pub expression: String,
     #[serde(default)]
     pub frame_id: u64,
+}
+
+/// The arguments of `readMemory`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadMemory {
+    pub memory_reference: String,
+    /// The first byte, counted from the beginning of the tensor.
+    #[serde(default)]
+    pub offset: i64,
+    pub count: u64,
 }
 
 /// The arguments of `source`.

@@ -4,7 +4,9 @@
 //! for each operator, or the line of the program that the model was exported from.
 
 mod breakpoints;
+mod capabilities;
 mod frames;
+mod memory;
 mod messages;
 mod program;
 mod python;

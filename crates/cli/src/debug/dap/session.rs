@@ -11,11 +11,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Incoming;
-use super::breakpoints::{Breakpoints, exception_filters};
+use super::breakpoints::Breakpoints;
+use super::capabilities::capabilities;
 use super::frames::{self, Frames, threads};
 use super::messages::{
-    Attach, Client as EditorFacts, Editor, Evaluate, Launch, OfFrame, OfSource, OfThread, OfVariable, Request,
-    SetBreakpoints, SetDataBreakpoints, SetExceptionBreakpoints, SetFunctionBreakpoints, Variables as ListVariables,
+    Attach, Client as EditorFacts, Editor, Evaluate, Launch, OfFrame, OfSource, OfThread, OfVariable, ReadMemory,
+    Request, SetBreakpoints, SetDataBreakpoints, SetExceptionBreakpoints, SetFunctionBreakpoints,
+    Variables as ListVariables,
 };
 use super::program::Program;
 use super::python::{PythonProgram, is_python};
@@ -229,9 +231,7 @@ impl<W: Write> Session<W> {
             "setVariable" => variables.set(program, &arguments::<OfVariable>(request)?)?,
             "evaluate" => {
                 let asked: Evaluate = arguments(request)?;
-                let first = || program.inbox.stops().first().map(|stop| stop.sequence);
-                let stop = Frames::stop(asked.frame_id).or_else(first);
-                let stop = stop.context("no run is stopped")?;
+                let stop = Frames::stop_or_first(program, asked.frame_id)?;
                 match variables.evaluate(program, stop, &asked.expression) {
                     // What is no tensor may be an expression of the program's language.
                     Err(error) => match program.client.evaluate(stop, &asked.expression) {
@@ -240,6 +240,11 @@ impl<W: Write> Session<W> {
                     },
                     Ok(answer) => answer,
                 }
+            }
+            "readMemory" => variables.read_memory(program, &arguments::<ReadMemory>(request)?)?,
+            "opscope/tensor" => {
+                let asked: Evaluate = arguments(request)?;
+                variables.describe(program, Frames::stop_or_first(program, asked.frame_id)?, &asked.expression)?
             }
             "exceptionInfo" => {
                 let asked: OfThread = arguments(request)?;
@@ -395,23 +400,6 @@ impl<W: Write> Session<W> {
         }
         Ok(())
     }
-}
-
-/// What the adapter can do.
-fn capabilities() -> Value {
-    json!({
-        "supportsConfigurationDoneRequest": true,
-        "supportsFunctionBreakpoints": true,
-        "supportsConditionalBreakpoints": true,
-        "supportsHitConditionalBreakpoints": true,
-        "supportsDataBreakpoints": true,
-        "supportsEvaluateForHovers": true,
-        "supportsSetVariable": true,
-        "supportsExceptionInfoRequest": true,
-        "supportsLoadedSourcesRequest": true,
-        "supportsTerminateRequest": true,
-        "exceptionBreakpointFilters": exception_filters(),
-    })
 }
 
 fn exception(stop: &Event) -> Value {

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow, bail};
 use opscope::debug::expression::TensorPart;
 use opscope::debug::protocol::At;
-use opscope::debug::{Location, Sequence, ShortNumber, TensorInfo};
+use opscope::debug::{ErrorCode, Location, Sequence, ShortNumber, TensorInfo};
 use serde_json::{Value, json};
 
 use super::breakpoints;
 use super::frames::Scope;
-use super::messages::{OfVariable, Variables as Asked};
+use super::memory;
+use super::messages::{OfVariable, ReadMemory, Variables as Asked};
 use super::program::Program;
 use crate::debug::command::{self, Command, Replacement};
 use crate::debug::console::{data, modify};
@@ -36,12 +37,18 @@ enum Container {
 }
 
 impl Variables {
-    /// Describes the groups of tensors at a stop.
+    /// Describes the groups of tensors at a stop. There are none if the run has continued: an editor may ask for those of
+    /// a frame while it is on its way to the next one.
     ///
     /// # Errors
-    /// Returns an error if the run is not stopped there any more.
+    /// Returns an error if the program is gone.
     pub fn scopes(&mut self, program: &Program, stop: Sequence) -> Result<Value> {
-        let location = program.client.location(stop)?;
+        let location = match program.client.location(stop) {
+            Err(error) if matches!(error.code(), ErrorCode::NotStopped | ErrorCode::AlreadyContinued) => {
+                return Ok(json!({ "scopes": [] }));
+            }
+            location => location?,
+        };
         let describe = |scope: Scope| {
             let number = self.add(Container::Scope(stop, scope));
             json!({ "name": scope.name(), "variablesReference": number, "expensive": scope == Scope::Weights })
@@ -123,18 +130,46 @@ impl Variables {
                 let page = program.client.tensor(at, &part, 0, data::FIRST)?;
                 let form = show::tensor_form(Some(page.dtype), &page.shape);
                 let (elements, text) = (page.elements, data::array(&program.client, at, &part, page)?);
-                if elements == 1 {
-                    return Ok(json!({ "result": text, "type": form, "variablesReference": 0 }));
-                }
                 let number = self.add(Container::Tensor(stop, part));
+                let memory = memory_reference(number);
+                if elements == 1 {
+                    return Ok(
+                        json!({ "result": text, "type": form, "variablesReference": 0, "memoryReference": memory }),
+                    );
+                }
                 Ok(json!({
                     "result": format!("{form}\n{text}"), "type": form, "variablesReference": number,
-                    "namedVariables": ROWS, "indexedVariables": elements,
+                    "namedVariables": ROWS, "indexedVariables": elements, "memoryReference": memory,
                 }))
             }
             _ => {
                 Err(anyhow!("'{expression}' is not a tensor; right is, for example, output[0] or max(input[1][:, 3])"))
             }
+        }
+    }
+
+    /// Describes a tensor by numbers: its type, shape and statistics, and the counts of its elements by powers of two.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such tensor, or its elements are no numbers.
+    pub fn describe(&mut self, program: &Program, stop: Sequence, reference: &str) -> Result<Value> {
+        let part: TensorPart = reference.parse()?;
+        let statistics = program.client.statistics(stop, &part)?;
+        let histogram = program.client.histogram(stop, &part)?;
+        let memory = memory_reference(self.add(Container::Tensor(stop, part)));
+        Ok(json!({ "statistics": statistics, "histogram": histogram, "memoryReference": memory }))
+    }
+
+    /// Reads bytes of a tensor.
+    ///
+    /// # Errors
+    /// Returns an error if the run has continued, or the bytes cannot be read.
+    pub fn read_memory(&self, program: &Program, asked: &ReadMemory) -> Result<Value> {
+        let reference = &asked.memory_reference;
+        let number = reference.parse().with_context(|| format!("'{reference}' is not the memory of a tensor"))?;
+        match self.container(number)? {
+            Container::Tensor(stop, part) => memory::read(program, stop, &part, asked),
+            Container::Scope(_, scope) => bail!("{} have no memory of their own", scope.name().to_lowercase()),
         }
     }
 
@@ -187,7 +222,9 @@ impl Variables {
                 && let Ok(part) = tensor.reference.parse::<TensorPart>()
             {
                 described["evaluateName"] = tensor.reference.clone().into();
-                described["variablesReference"] = self.add(Container::Tensor(stop, part)).into();
+                let number = self.add(Container::Tensor(stop, part));
+                described["variablesReference"] = number.into();
+                described["memoryReference"] = memory_reference(number).into();
                 described["namedVariables"] = ROWS.into();
                 described["indexedVariables"] = tensor.shape.iter().product::<usize>().into();
             }
@@ -195,6 +232,11 @@ impl Variables {
         };
         tensors.iter().map(describe).collect()
     }
+}
+
+/// Returns the reference to the bytes of a tensor.
+fn memory_reference(number: usize) -> String {
+    number.to_string()
 }
 
 fn attributes(location: &Location) -> Vec<Value> {
