@@ -276,6 +276,8 @@ class Session:
         depth = torch._C._len_torch_dispatch_stack()
         if depth and torch._C._get_dispatch_stack_at(depth - 1) is self.tap:
             torch._C._pop_torch_dispatch_stack(None)
+            # Later, this would take the mode off that is entered again.
+            _modes.of_thread = None
             self.tap.set_mode(False)
             self._threads.discard(threading.get_ident())
 
