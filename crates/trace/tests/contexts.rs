@@ -186,6 +186,7 @@ fn ranges_marks_and_counters_carry_their_names_and_nest() {
     let (mark, range) = (MarkerOperation::Mark as u32, MarkerOperation::Range as u32);
     assert_eq!(marked, [("between".into(), mark, 1), ("inner".into(), range, 1), ("outer".into(), range, 0)]);
     assert!(kept[2].start <= kept[0].start && kept[0].start <= kept[1].start && kept[1].end <= kept[2].end);
+    assert!(kept[0].start == kept[0].end && kept[0].end >= kept[2].start, "a mark is a moment");
     let counted = taken(&counters, &counted);
     assert_eq!((counted[0].value, counted[0].thread), (12.5, current_thread()));
     assert_eq!(name_text(counted[0].name).as_deref(), Some("tokens/s"));

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use opscope_trace::{Buffer, BufferOptions, Bytes, Category, RecoverError, intern, recover, recover_bytes};
+use opscope_trace::{Buffer, BufferOptions, Bytes, Category, Policy, RecoverError, intern, recover, recover_bytes};
 use proptest::prelude::*;
 
 /// The file of a buffer that still holds 200 records.
@@ -90,6 +90,25 @@ fn a_damaged_file_gives_its_whole_records_and_says_what_is_lost() {
     assert_eq!(damaged.records().count() as u64, damaged.recovery.records);
     let cut = recover_bytes(&bytes[..5000]).expect("it is the file of a buffer");
     assert!(!cut.recovery.damage.is_empty());
+}
+
+#[test]
+fn a_file_says_how_many_records_its_policy_has_dropped() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("records");
+    let options = BufferOptions {
+        size: Bytes::kib(8),
+        policy: Policy::Discard,
+        file: Some(path.clone()),
+        ..BufferOptions::default()
+    };
+    let buffer = Buffer::create(options, |_| ()).expect("the file can be made");
+    let mut dropped = 0;
+    while dropped < 7 {
+        dropped += u64::from(buffer.emit_bytes(Category(4), 0, &[0; 64]).is_err());
+    }
+    let recovered = recover(&path).expect("it is the file of a buffer").recovery;
+    assert_eq!((recovered.dropped, recovered.policy), (7, Policy::Discard));
 }
 
 #[test]

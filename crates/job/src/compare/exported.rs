@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 
-use opscope_dump::{ProgramInput, StoredDump};
+use opscope_dump::StoredDump;
 use opscope_onnx::{Dim, Graph, OnnxError, Value};
-use opscope_tensor::{Digest, Tensor};
+use opscope_tensor::{DType, Digest, Tensor};
 
 /// Why a program's dump does not give the inputs of a model.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +54,8 @@ pub fn program_inputs(graph: &Graph, dump: &StoredDump) -> Result<Vec<Tensor>, P
     let mut taken = vec![false; given.len()];
     let mut tensors = Vec::with_capacity(values.len());
     for value in &values {
-        let fitting: Vec<usize> = (0..given.len()).filter(|&index| fits(value, &given[index])).collect();
+        let fitting: Vec<usize> =
+            (0..given.len()).filter(|&index| fits(value, given[index].dtype, &given[index].shape)).collect();
         let alike = values.iter().filter(|other| (other.dtype, &other.shape) == (value.dtype, &value.shape)).count();
         let (dump, input) = (dump.path.clone(), value.name.clone());
         if fitting.len() > alike {
@@ -72,14 +73,14 @@ pub fn program_inputs(graph: &Graph, dump: &StoredDump) -> Result<Vec<Tensor>, P
 }
 
 /// Returns whether a tensor of a program can be this input of a model.
-fn fits(value: &Value, given: &ProgramInput<'_>) -> bool {
-    let is_of_type = value.dtype.is_none_or(|dtype| dtype == given.dtype);
+fn fits(value: &Value, given_dtype: DType, given_shape: &[usize]) -> bool {
+    let is_of_type = value.dtype.is_none_or(|dtype| dtype == given_dtype);
     let is_of_shape = value.shape.as_ref().is_none_or(|shape| {
         let is_fitting = |(dim, &size): (&Dim, &usize)| match dim {
             Dim::Fixed(fixed) => *fixed == size,
             _ => true,
         };
-        shape.len() == given.shape.len() && shape.iter().zip(&given.shape).all(is_fitting)
+        shape.len() == given_shape.len() && shape.iter().zip(given_shape).all(is_fitting)
     });
     is_of_type && is_of_shape
 }
@@ -106,4 +107,24 @@ pub(super) fn stale_initializers(graph: &Graph, dump: &StoredDump) -> Result<Vec
         },
     )?;
     Ok(stale)
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::GraphBuilder;
+
+    use super::*;
+
+    #[test]
+    fn an_input_is_fitted_by_its_type_its_rank_and_every_size_that_is_fixed() {
+        let graph = GraphBuilder::new("one").input("x", &[2, 3]).build();
+        let mut value = graph.value(graph.inputs[0]).clone();
+        assert!(fits(&value, DType::F32, &[2, 3]));
+        assert!(!fits(&value, DType::F64, &[2, 3]) && !fits(&value, DType::F32, &[2, 4]));
+        assert!(!fits(&value, DType::F32, &[2]) && !fits(&value, DType::F32, &[2, 3, 1]));
+        value.shape = Some(vec![Dim::Symbol("n".to_owned()), Dim::Fixed(3)]);
+        assert!(fits(&value, DType::F32, &[9, 3]) && !fits(&value, DType::F32, &[9, 2]));
+        (value.dtype, value.shape) = (None, None);
+        assert!(fits(&value, DType::I64, &[]));
+    }
 }

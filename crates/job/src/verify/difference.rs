@@ -272,6 +272,37 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_is_a_share_of_the_scale_if_that_is_known_and_else_of_the_largest_element() {
+        let of = |largest, of_largest, scale| OutputDifference {
+            output: "y".to_owned(),
+            largest,
+            of_largest,
+            scale,
+            taken: None,
+            because: None,
+        };
+        assert_eq!(of(Some(0.02), Some(0.5), Some(4.0)).share(), 0.005);
+        assert_eq!(of(Some(0.02), Some(0.5), None).share(), 0.5);
+        assert_eq!(of(None, None, Some(4.0)).share(), 0.0);
+    }
+
+    #[test]
+    fn of_a_quantised_graph_a_twentieth_of_the_integers_may_be_others() {
+        let graph = |op_type: &str| {
+            GraphBuilder::new("one").input("x", &[100]).operator("q", op_type, &["x"], &["y"]).output("y").build()
+        };
+        let with = |others: usize| {
+            let elements: Vec<u8> = (0..100).map(|index| u8::from(index < others)).collect();
+            Tensor::new(DType::U8, vec![100], elements).unwrap()
+        };
+        let is_equal = |op_type: &str, others: usize| {
+            OutputComparison::of(&graph(op_type)).one("y", &with(others), &with(0), None).1
+        };
+        assert!(is_equal("QuantizeLinear", 5) && !is_equal("QuantizeLinear", 6));
+        assert!(is_equal("Relu", 0) && !is_equal("Relu", 1));
+    }
+
+    #[test]
     fn what_functions_take_is_compared_in_order_or_sorted_if_it_is_as_many_numbers() {
         let floats = |elements: &[f32]| Tensor::from_f32(vec![elements.len()], elements).unwrap();
         let expected = floats(&[1.0, 2.0, 4.0]);

@@ -155,6 +155,12 @@ mod tests {
     }
 
     #[test]
+    fn equal_elements_are_not_distinctive() {
+        let is_distinctive = |elements: &[f32]| floats(elements).is_distinctive(Steps::NONE);
+        assert!(!is_distinctive(&[0.0; 4]) && !is_distinctive(&[7.0; 4]) && is_distinctive(&[7.0, 8.0]));
+    }
+
+    #[test]
     fn the_numbers_are_sums_of_powers_and_a_projection_without_what_is_not_finite() {
         let found = floats(&[1.0, -2.0, 3.0, f32::NAN, f32::NEG_INFINITY]);
         // The first three numbers of SplitMix64 from the seed 0, as in its authors' program, as shares of 2^63 - 1.

@@ -289,6 +289,18 @@ mod tests {
     }
 
     #[test]
+    fn inputs_are_varied_if_one_of_floating_point_numbers_has_equal_elements() {
+        let zeros = Tensor::from_f32(vec![3], &[0.0; 3]).unwrap();
+        let different = Tensor::from_f32(vec![3], &[0.0, 1.0, 0.0]).unwrap();
+        let ones = Tensor::from_i64(vec![2], &[1, 1]).unwrap();
+        assert!(varied(&[different.clone(), ones.clone()]).is_none());
+        let found = varied(&[zeros.clone(), different.clone(), ones.clone()]).expect("the first has equal elements");
+        assert_ne!(found[0].bytes(), zeros.bytes());
+        assert_eq!(found[1].bytes(), different.bytes());
+        assert_eq!(found[2].bytes(), ones.bytes(), "indices and counts stay what they are");
+    }
+
+    #[test]
     fn a_plan_takes_twice_the_bytes_of_the_file() {
         let mut graph = opscope_model::testing::GraphBuilder::new("large").input("x", &[1]).build();
         graph.source.bytes = vec![0; 1 << 20].into();

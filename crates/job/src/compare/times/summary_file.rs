@@ -167,3 +167,16 @@ impl SummaryFile {
         account.flat_map(|account| &account.op_types)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_has_the_interval_that_the_file_says() {
+        let median = SummaryMedian { median_ns: 2.0, median_interval_95_ns: Some((1.5, 3.0)) };
+        assert_eq!((median.estimate().median, median.estimate().interval), (2.0, Some((1.5, 3.0))));
+        let earlier = SummaryMedian { median_ns: 2.0, median_interval_95_ns: None };
+        assert_eq!(earlier.estimate().interval, None);
+    }
+}

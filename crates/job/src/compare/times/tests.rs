@@ -7,6 +7,7 @@ use opscope_model::{Fidelity, Instrument, RunId, RunInfo};
 use opscope_profile::{EngineInfo, Load, Profiler, ProfilerOptions, Recording, RecordingInfo, ReferenceTimes};
 use serde_json::{Value, json};
 
+use super::TimesComparison;
 use super::comparison::{Baseline, Change, MeasurementKind};
 use super::measurement::Times;
 use super::snapshots::{comparison, executed, times};
@@ -28,6 +29,19 @@ fn a_change_is_significant_if_its_interval_leaves_0_out() {
         let change = Change { difference_interval_ns: interval, ..run };
         assert_eq!(change.is_significant(), significant, "{interval:?}");
     }
+}
+
+#[test]
+fn the_older_one_is_the_baseline_in_either_order() {
+    let [older, newer] = [("a", 1), ("b", 2)]
+        .map(|(name, start)| times(name, start, 1_000.0, vec![executed(&[&["/conv"]], "Conv", 1.0, 1_000)]));
+    for (one, other) in [(&older, &newer), (&newer, &older)] {
+        let both = TimesComparison::by_age(one, other).expect("they have an operator in common");
+        assert_eq!((both.a.start_unix_ns, both.b.start_unix_ns), (older.side.start_unix_ns, newer.side.start_unix_ns));
+        assert_eq!(both.baseline, Baseline::Older);
+    }
+    let same = TimesComparison::by_age(&older, &older).expect("they have an operator in common");
+    assert_eq!(same.baseline, Baseline::Second);
 }
 
 #[test]
