@@ -98,6 +98,7 @@ fn a_file_says_how_many_records_its_policy_has_dropped() {
     let path = folder.path().join("records");
     let options = BufferOptions {
         size: Bytes::kib(8),
+        watermark: Bytes::kib(8),
         policy: Policy::Discard,
         file: Some(path.clone()),
         ..BufferOptions::default()

@@ -126,6 +126,64 @@ fn a_program_is_told_of_its_debugger_and_of_the_instruments_that_any_client_want
     assert_eq!(*told.0.lock().unwrap(), expected);
 }
 
+/// Counts how often the debugger has begun to want something.
+#[derive(Default)]
+struct Interests(AtomicU64);
+
+impl Host for Interests {
+    fn attached(&self, _is_attached: bool) {}
+
+    fn interested(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn instrument(&self, _wanted: &Value) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_program_is_told_when_its_debugger_wants_something_of_its_runs() {
+    let program = Program::new();
+    let interests = Arc::new(Interests::default());
+    program.debugger.set_host(Arc::clone(&interests) as _);
+    let is_interested = || program.debugger.is_interested();
+    let client = program.attached();
+    client.subscribe(EventSet::default()).unwrap();
+    assert!(!is_interested());
+    assert_eq!(interests.0.load(Ordering::Relaxed), 0);
+
+    let breakpoint = client.add_breakpoint(at("sum")).unwrap().id;
+    assert!(is_interested());
+    assert_eq!(interests.0.load(Ordering::Relaxed), 1);
+    for enabled in [false, true] {
+        let change = BreakpointChange { enabled: Some(enabled), ..BreakpointChange::default() };
+        client.change_breakpoint(breakpoint, change).unwrap();
+        assert_eq!(is_interested(), enabled);
+    }
+    client.remove_breakpoint(breakpoint).unwrap();
+    assert!(!is_interested());
+
+    client.subscribe(EventSet::default().with(EventName::OperatorFinished)).unwrap();
+    assert!(is_interested());
+    client.subscribe(EventSet::default()).unwrap();
+    assert!(!is_interested());
+    assert_eq!(interests.0.load(Ordering::Relaxed), 3);
+
+    client.pause(None).unwrap();
+    assert!(is_interested(), "the next run stops");
+    let run = program.start(0, PLAIN);
+    let event = stop(&client);
+    assert!(!is_interested(), "it has stopped");
+    client.acknowledge(event.sequence, Resume::Step).unwrap();
+    let event = stop(&client);
+    client.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+    client.add_breakpoint(at("sum")).unwrap();
+    client.detach().unwrap();
+    assert!(!is_interested());
+}
+
 #[test]
 fn a_stopped_run_is_looked_at_from_all_sides() {
     let program = Program::new();

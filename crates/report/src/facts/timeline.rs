@@ -103,7 +103,7 @@ impl Timeline {
         threads.entry(run.thread).or_default().extend(copies);
         for (thread, mut slots) in threads {
             slots.sort_by(|(a, _), (b, _)| a.start.total_cmp(&b.start));
-            let name = thread_name(recording, thread);
+            let name = thread_label(recording.thread_name(thread), thread);
             let rows = in_rows(slots);
             let several = rows.len() > 1;
             for (depth, row) in rows.into_iter().enumerate() {
@@ -160,8 +160,9 @@ impl Times {
     }
 }
 
-fn thread_name(recording: &Recording, thread: u32) -> String {
-    match recording.thread_name(thread) {
+/// Returns what a thread is called, with its number.
+fn thread_label(name: Option<&str>, thread: u32) -> String {
+    match name {
         Some(name) => format!("{name} ({thread})"),
         None => format!("thread {thread}"),
     }
@@ -240,7 +241,11 @@ fn mark_lanes(recording: &Recording, marks: &[MarkerFact], at: impl Fn(Span) -> 
     for (thread, mut slots) in threads {
         slots.sort_by(|(a, _), (b, _)| a.start.total_cmp(&b.start).then(b.nanos.total_cmp(&a.nanos)));
         for (depth, slots) in in_rows(slots).into_iter().enumerate() {
-            let name = if depth == 0 { format!("marks of {}", thread_name(recording, thread)) } else { String::new() };
+            let name = if depth == 0 {
+                format!("marks of {}", thread_label(recording.thread_name(thread), thread))
+            } else {
+                String::new()
+            };
             lanes.push(Lane { name, slots });
         }
     }
@@ -254,6 +259,12 @@ mod tests {
     fn operator(start: f64, nanos: f64) -> Slot {
         let what = SlotContent::Operator { name: "a".into(), op_type: "Add".into(), kernel: "add".into(), fused: 0 };
         Slot { start, nanos, what }
+    }
+
+    #[test]
+    fn a_thread_is_called_by_its_name_and_number() {
+        assert_eq!(thread_label(Some("worker"), 7), "worker (7)");
+        assert_eq!(thread_label(None, 7), "thread 7");
     }
 
     #[test]

@@ -318,6 +318,18 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_says_the_references_name_if_it_is_another_one() {
+        let named = |value: &str| StoredOrigin { value: Some(value.to_owned()), ..StoredOrigin::default() };
+        let pair = |place, reference| {
+            let row = Row { place: named(place), reference: named(reference), ..row(Outcome::Shapes) };
+            let difference = ValueDifference::of(&row);
+            (difference.value, difference.reference)
+        };
+        assert_eq!(pair("y", "y"), ("y".to_owned(), None));
+        assert_eq!(pair("y", "z"), ("y".to_owned(), Some("z".to_owned())));
+    }
+
+    #[test]
     fn an_operator_is_as_far_off_as_its_worst_output() {
         let of = |operator: Option<&str>, io, row: Row| Row {
             place: StoredOrigin { operator: operator.map(str::to_owned), io: Some(io), ..StoredOrigin::default() },

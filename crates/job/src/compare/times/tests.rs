@@ -4,16 +4,18 @@ use std::sync::Arc;
 use opscope_clock::Ticks;
 use opscope_model::testing::{GraphBuilder, kernels};
 use opscope_model::{Fidelity, Instrument, RunId, RunInfo};
-use opscope_profile::{EngineInfo, Load, Profiler, ProfilerOptions, Recording, RecordingInfo, ReferenceTimes};
+use opscope_profile::{
+    EngineInfo, Load, MedianEstimate, Profiler, ProfilerOptions, Recording, RecordingInfo, ReferenceTimes,
+};
 use serde_json::{Value, json};
 
-use super::TimesComparison;
 use super::comparison::{Baseline, Change, MeasurementKind};
 use super::measurement::Times;
 use super::snapshots::{comparison, executed, times};
 use super::summary_file::SummaryFile;
 use super::surroundings::{Surroundings, load_differences};
 use super::threshold::Threshold;
+use super::{NoMeasurement, TimesComparison, TimesError};
 
 #[test]
 fn a_change_is_significant_if_its_interval_leaves_0_out() {
@@ -42,6 +44,24 @@ fn the_older_one_is_the_baseline_in_either_order() {
     }
     let same = TimesComparison::by_age(&older, &older).expect("they have an operator in common");
     assert_eq!(same.baseline, Baseline::Second);
+}
+
+#[test]
+fn a_change_from_no_time_has_no_percentage() {
+    let percent = |a, b| {
+        let [a, b] = [a, b].map(|median| Some(MedianEstimate::without_interval(median)));
+        Change::between(a, b, None).expect("both have a median").percent
+    };
+    assert_eq!((percent(0.0, 5.0), percent(4.0, 5.0), percent(4.0, 0.0)), (None, Some(25.0), Some(-100.0)));
+}
+
+#[test]
+fn a_file_that_is_too_large_is_no_summary() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("large_summary.json");
+    fs::File::create(&path).and_then(|file| file.set_len((1 << 30) + 1)).expect("a file with a hole");
+    let Err(error) = Times::open(&path) else { panic!("it is refused") };
+    assert!(matches!(error, TimesError::Neither { reason: NoMeasurement::TooLarge(_), .. }), "{error}");
 }
 
 #[test]
