@@ -154,10 +154,10 @@ def test_a_dump_of_two_steps_of_a_program_that_runs_is_complete_and_gone_afterwa
 def test_a_full_disk_ends_an_attached_dump_and_not_the_program(tmp_path):
     small = tmp_path / "small"
     small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", str(small)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(small)], check=True)
     try:
         with running(tmp_path) as program:
-            words = ["--steps", "200", "--level", "op", "--output", "small", "--output-dirname", "d"]
+            words = ["--steps", "30", "--level", "op", "--output", "small", "--output-dirname", "d"]
             dumped = program.command("torch", "dump", "--attach", str(program.process.pid), *words)
             assert dumped.returncode == 3 and "could not be written" in dumped.stderr, dumped
             program.is_as_before()
