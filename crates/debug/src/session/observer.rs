@@ -251,10 +251,11 @@ impl Observer {
     /// Raises the event for the end of the run.
     fn end(&self, error: Option<String>) {
         let mut registry = self.shared.registry();
-        let mut announced = None;
+        let (mut announced, mut stops_next) = (None, false);
         if self.run.end() && self.run.has_begun() {
             let control = self.run.control();
-            if control.pause == Some(Pause::Any) {
+            stops_next = control.pause == Some(Pause::Any);
+            if stops_next {
                 registry.pause_next_run();
             }
             // A client that steps or pauses a run waits for its next stop, so it always gets this event.
@@ -266,8 +267,9 @@ impl Observer {
             }
         }
         drop(registry);
-        // The next run may have to stop in the place of this one.
-        self.shared.note_interest();
+        if stops_next {
+            self.shared.note_interest();
+        }
         self.wait_at(announced);
     }
 }
