@@ -14,6 +14,7 @@ Variables of the environment do the same for a program that calls none of this, 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -40,7 +41,7 @@ class InferenceSession(_onnxruntime.InferenceSession):  # type: ignore[misc]
         self._opscope_threads = int(threads) or os.cpu_count() or 1
         self._opscope_model: Model | None = None
         profile, dump, nonfinite, where = (os.environ.get(f"OPSCOPE_{what}") for what in ("PROFILE", "DUMP", "NONFINITE", "DEBUG_SERVER"))
-        served = Served(path_or_bytes, self._opscope_threads, where) if where else None
+        served = _served(path_or_bytes, self._opscope_threads, where) if where else None
         if profile or dump or nonfinite or served is not None:
             # On the object: a session of which nothing is asked has ONNX Runtime's own `run`.
             self.run = _observed(self, super().run, profile, dump, nonfinite, served)
@@ -75,6 +76,15 @@ class InferenceSession(_onnxruntime.InferenceSession):  # type: ignore[misc]
 def _arrays(input_feed: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs as arrays. An OrtValue of the processor gives one of numpy's."""
     return {name: value.numpy() if isinstance(value, _onnxruntime.OrtValue) else value for name, value in input_feed.items()}
+
+
+def _served(source: Any, threads: int, where: str) -> Served | None:
+    """The session for those who attach, unless opscope cannot read its model: the program goes on without."""
+    try:
+        return Served(source, threads, where)
+    except (opscope.ModelError, opscope.EngineError) as error:
+        print(f"opscope: no debugger can attach to a session: {error}", file=sys.stderr)
+        return None
 
 
 def _observed(

@@ -167,6 +167,19 @@ assert os.waitpid(child, 0)[1] == 0
     assert ended.stderr.startswith(f"{how}{how}opscope: no debugger can attach: "), ended.stderr
 
 
+def test_a_model_that_opscope_cannot_read_leaves_the_program_as_it_is(
+    models: Path, image: np.ndarray, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise opscope.ModelError("it has no graph")
+
+    monkeypatch.setenv("OPSCOPE_DEBUG_SERVER", "1")
+    monkeypatch.setattr("opscope.onnxruntime.Served", refused)
+    session = InferenceSession(models / "digits_cnn.onnx")
+    assert len(session.run(None, {"image": image})[0]) == len(image)
+    assert capsys.readouterr().err == "opscope: no debugger can attach to a session: it has no graph\n"
+
+
 def test_a_place_that_is_none_is_named(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPSCOPE_DEBUG_SERVER", "yes")
     with pytest.raises(opscope.InputError, match="OPSCOPE_DEBUG_SERVER is 1 or a path such as ./socket, and not 'yes'"):
