@@ -6,12 +6,14 @@
 //!
 //! | room | what |
 //! |---|---|
+//! | `model_file` | a file that is changed and written again |
 //! | `load` | from the bytes of a file to a checked graph; external data |
 //! | `cost` | the operations and bytes of operators and of fused groups |
 //! | `types` | the types and shapes of values that the file does not declare |
 //! | `graph` | operators, values, attributes, modules, and their origins in a program |
 //! | `einsum` | the equation of `Einsum` |
 //! | `pattern` | patterns of names |
+//! | `proto` | the messages of a file, to write a changed one |
 //! | `error` | why a file cannot be loaded |
 
 #![forbid(unsafe_code)]
@@ -21,7 +23,10 @@ mod einsum;
 mod error;
 mod graph;
 mod load;
+mod model_file;
 mod pattern;
+#[allow(missing_docs)] // ONNX's own names; `onnx.proto` describes them.
+pub mod proto;
 mod types;
 
 pub use cost::{CostGraph, GroupCost};
@@ -32,5 +37,6 @@ pub use graph::{
 };
 pub use load::LARGEST_FILE;
 pub use load::external::data_file;
+pub use model_file::{ModelFile, WriteError};
 pub use pattern::{Pattern, PatternError};
 pub use types::ValueTypes;

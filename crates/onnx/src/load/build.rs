@@ -10,8 +10,8 @@ use super::initializers::check_data;
 use super::metadata::origin;
 use super::names::UniqueNames;
 use super::order::{Captures, execution_order};
-use super::proto::{DimensionProto, GraphProto, NodeProto, TensorTypeProto, ValueInfoProto, dimension};
 use crate::graph::give_display_names;
+use crate::proto::{DimensionProto, GraphProto, NodeProto, TensorTypeProto, ValueInfoProto, dimension};
 use crate::{Body, Dim, Graph, OnnxError, Operator, OperatorId, Producer, Source, Value, ValueId};
 
 /// Builds the graph and checks it.

@@ -6,7 +6,7 @@ use opscope_tensor::{DType, Tensor};
 use prost::Message;
 
 use super::initializers::with_ids;
-use super::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, attribute_type};
+use crate::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, attribute_type};
 use crate::{Attribute, Graph, OnnxError, Operator, TensorInfo, ValueId};
 
 impl Graph {

@@ -11,8 +11,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::proto::TensorProto;
 use crate::ExternalDataError;
+use crate::proto::TensorProto;
 
 /// Returns the path of a tensor's external data and the offset in that file. Checks that the file exists, is in an
 /// allowed place, and has the bytes that the tensor needs.

@@ -7,7 +7,7 @@ use opscope_tensor::{DType, Tensor};
 use prost::Message;
 
 use super::external;
-use super::proto::{DATA_IS_EXTERNAL, GraphProto, ModelProto, TensorProto};
+use crate::proto::{DATA_IS_EXTERNAL, GraphProto, ModelProto, TensorProto};
 use crate::{ExternalDataError, Graph, OnnxError, Operator, Source, ValueId};
 
 impl Graph {

@@ -1,6 +1,6 @@
 //! Reads the origin of an operator from its node's metadata, in the form that PyTorch's exporter writes.
 
-use super::proto::{MetadataProto, NodeProto};
+use crate::proto::{MetadataProto, NodeProto};
 use crate::{CodeOrigin, Module, SourceLine, TracedCall};
 
 /// Python lists, from the model to the traced call: paths of modules, and their classes.

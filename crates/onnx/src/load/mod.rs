@@ -7,7 +7,6 @@ pub(crate) mod initializers;
 pub(crate) mod metadata;
 pub(crate) mod names;
 pub(crate) mod order;
-pub(crate) mod proto;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -17,10 +16,10 @@ use opscope_tensor::Digest;
 use prost::Message;
 use prost::bytes::Bytes;
 
+use crate::proto::ModelProto;
 use crate::{Graph, OnnxError, Source};
 use build::{build, onnx_domain};
 use external::other_than_a_file;
-use proto::ModelProto;
 
 /// The largest size of an `.onnx` file in bytes: lengths in Protocol Buffers have 31 bits.
 pub const LARGEST_FILE: u64 = i32::MAX as u64;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::proto::NodeProto;
+use crate::proto::NodeProto;
 
 /// The largest part of an operator's name, in bytes, that prefixes the names inside it. Without a limit, a small file
 /// with one long name around many nodes would need a lot of memory.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
-use super::proto::{GraphProto, NodeProto};
+use crate::proto::{GraphProto, NodeProto};
 
 /// Returns the positions of the nodes in an order in which each node comes after those that it depends on. It is the
 /// file's own order if that is valid. A value that no node computes counts as available. `captures` has an entry for

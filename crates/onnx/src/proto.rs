@@ -1,10 +1,11 @@
-//! The protobuf messages of an `.onnx` file, with only the fields that this crate reads. The field numbers are those of
-//! ONNX's `onnx.proto`.
+//! The protobuf messages of an `.onnx` file, with every field, so that a file can be changed and written again. The
+//! field numbers are those of ONNX's `onnx.proto`. Data and what is only passed on is not copied: it is a part of the
+//! file's bytes.
 
 use prost::bytes::Bytes;
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct ModelProto {
+pub struct ModelProto {
     #[prost(string, tag = "2")]
     pub producer_name: String,
     #[prost(string, tag = "3")]
@@ -13,10 +14,26 @@ pub(crate) struct ModelProto {
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
+    #[prost(int64, tag = "1")]
+    pub ir_version: i64,
+    #[prost(bytes = "bytes", tag = "4")]
+    pub domain: Bytes,
+    #[prost(int64, tag = "5")]
+    pub model_version: i64,
+    #[prost(bytes = "bytes", tag = "6")]
+    pub doc_string: Bytes,
+    #[prost(message, repeated, tag = "14")]
+    pub metadata_props: Vec<MetadataProto>,
+    #[prost(bytes = "bytes", repeated, tag = "20")]
+    pub training_info: Vec<Bytes>,
+    #[prost(bytes = "bytes", repeated, tag = "25")]
+    pub functions: Vec<Bytes>,
+    #[prost(bytes = "bytes", repeated, tag = "26")]
+    pub configuration: Vec<Bytes>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct OperatorSetIdProto {
+pub struct OperatorSetIdProto {
     #[prost(string, tag = "1")]
     pub domain: String,
     #[prost(int64, tag = "2")]
@@ -24,7 +41,7 @@ pub(crate) struct OperatorSetIdProto {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct GraphProto {
+pub struct GraphProto {
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<NodeProto>,
     #[prost(string, tag = "2")]
@@ -39,10 +56,16 @@ pub(crate) struct GraphProto {
     pub value_info: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "15")]
     pub sparse_initializer: Vec<SparseTensorProto>,
+    #[prost(bytes = "bytes", tag = "10")]
+    pub doc_string: Bytes,
+    #[prost(bytes = "bytes", repeated, tag = "14")]
+    pub quantization_annotation: Vec<Bytes>,
+    #[prost(message, repeated, tag = "16")]
+    pub metadata_props: Vec<MetadataProto>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct NodeProto {
+pub struct NodeProto {
     #[prost(string, repeated, tag = "1")]
     pub input: Vec<String>,
     #[prost(string, repeated, tag = "2")]
@@ -57,11 +80,17 @@ pub(crate) struct NodeProto {
     pub domain: String,
     #[prost(message, repeated, tag = "9")]
     pub metadata: Vec<MetadataProto>,
+    #[prost(bytes = "bytes", tag = "6")]
+    pub doc_string: Bytes,
+    #[prost(bytes = "bytes", tag = "8")]
+    pub overload: Bytes,
+    #[prost(bytes = "bytes", repeated, tag = "10")]
+    pub device_configurations: Vec<Bytes>,
 }
 
 /// An entry of `NodeProto.metadata_props`. It is not copied, and may contain text that is not UTF-8.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct MetadataProto {
+pub struct MetadataProto {
     #[prost(bytes = "bytes", tag = "1")]
     pub key: Bytes,
     #[prost(bytes = "bytes", tag = "2")]
@@ -69,7 +98,7 @@ pub(crate) struct MetadataProto {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct AttributeProto {
+pub struct AttributeProto {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(float, tag = "2")]
@@ -94,6 +123,18 @@ pub(crate) struct AttributeProto {
     pub graphs: Vec<GraphProto>,
     #[prost(int32, tag = "20")]
     pub r#type: i32,
+    #[prost(bytes = "bytes", tag = "13")]
+    pub doc_string: Bytes,
+    #[prost(bytes = "bytes", optional, tag = "14")]
+    pub tp: Option<Bytes>,
+    #[prost(bytes = "bytes", repeated, tag = "15")]
+    pub type_protos: Vec<Bytes>,
+    #[prost(bytes = "bytes", tag = "21")]
+    pub ref_attr_name: Bytes,
+    #[prost(bytes = "bytes", optional, tag = "22")]
+    pub sparse_tensor: Option<Bytes>,
+    #[prost(bytes = "bytes", repeated, tag = "23")]
+    pub sparse_tensors: Vec<Bytes>,
 }
 
 impl NodeProto {
@@ -111,7 +152,7 @@ impl AttributeProto {
 }
 
 /// `AttributeProto.AttributeType`.
-pub(crate) mod attribute_type {
+pub mod attribute_type {
     pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;
     pub const STRING: i32 = 3;
@@ -123,7 +164,7 @@ pub(crate) mod attribute_type {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct TensorProto {
+pub struct TensorProto {
     #[prost(int64, repeated, tag = "1")]
     pub dims: Vec<i64>,
     #[prost(int32, tag = "2")]
@@ -148,21 +189,29 @@ pub(crate) struct TensorProto {
     pub external_data: Vec<StringStringEntryProto>,
     #[prost(int32, tag = "14")]
     pub data_location: i32,
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    pub segment: Option<Bytes>,
+    #[prost(bytes = "bytes", tag = "12")]
+    pub doc_string: Bytes,
+    #[prost(message, repeated, tag = "16")]
+    pub metadata_props: Vec<MetadataProto>,
 }
 
 /// `TensorProto.DataLocation.EXTERNAL`.
-pub(crate) const DATA_IS_EXTERNAL: i32 = 1;
+pub const DATA_IS_EXTERNAL: i32 = 1;
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct SparseTensorProto {
+pub struct SparseTensorProto {
     #[prost(message, optional, tag = "1")]
     pub values: Option<TensorProto>,
     #[prost(int64, repeated, tag = "3")]
     pub dims: Vec<i64>,
+    #[prost(message, optional, tag = "2")]
+    pub indices: Option<TensorProto>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct StringStringEntryProto {
+pub struct StringStringEntryProto {
     #[prost(string, tag = "1")]
     pub key: String,
     #[prost(string, tag = "2")]
@@ -170,21 +219,37 @@ pub(crate) struct StringStringEntryProto {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct ValueInfoProto {
+pub struct ValueInfoProto {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(message, optional, tag = "2")]
     pub r#type: Option<TypeProto>,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub doc_string: Bytes,
+    #[prost(message, repeated, tag = "4")]
+    pub metadata_props: Vec<MetadataProto>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct TypeProto {
+pub struct TypeProto {
     #[prost(message, optional, tag = "1")]
     pub tensor_type: Option<TensorTypeProto>,
+    #[prost(bytes = "bytes", optional, tag = "4")]
+    pub sequence_type: Option<Bytes>,
+    #[prost(bytes = "bytes", optional, tag = "5")]
+    pub map_type: Option<Bytes>,
+    #[prost(bytes = "bytes", tag = "6")]
+    pub denotation: Bytes,
+    #[prost(bytes = "bytes", optional, tag = "7")]
+    pub opaque_type: Option<Bytes>,
+    #[prost(bytes = "bytes", optional, tag = "8")]
+    pub sparse_tensor_type: Option<Bytes>,
+    #[prost(bytes = "bytes", optional, tag = "9")]
+    pub optional_type: Option<Bytes>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct TensorTypeProto {
+pub struct TensorTypeProto {
     #[prost(int32, tag = "1")]
     pub elem_type: i32,
     #[prost(message, optional, tag = "2")]
@@ -192,20 +257,22 @@ pub(crate) struct TensorTypeProto {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct TensorShapeProto {
+pub struct TensorShapeProto {
     #[prost(message, repeated, tag = "1")]
     pub dim: Vec<DimensionProto>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct DimensionProto {
+pub struct DimensionProto {
     #[prost(oneof = "dimension::Value", tags = "1, 2")]
     pub value: Option<dimension::Value>,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub denotation: Bytes,
 }
 
-pub(crate) mod dimension {
+pub mod dimension {
     #[derive(Clone, PartialEq, prost::Oneof)]
-    pub(crate) enum Value {
+    pub enum Value {
         #[prost(int64, tag = "1")]
         Number(i64),
         #[prost(string, tag = "2")]
