@@ -28,6 +28,7 @@ mod machine;
 mod manual;
 mod mcp;
 mod options;
+mod precision;
 mod recover;
 mod report;
 mod terminal;
@@ -68,6 +69,8 @@ enum Command {
     Inspect(inspect::InspectArguments),
     /// Write one HTML page of recordings, summaries and dumps
     Report(report::ReportArguments),
+    /// Find which operators must stay in float32 when the others become fp16
+    Precision(Box<precision::PrecisionArguments>),
     /// Stop a model at its operators, look at tensors, change them
     Debug(Box<debug::DebugArguments>),
     /// Let an editor debug a model (Debug Adapter Protocol)
@@ -138,6 +141,7 @@ fn command(words: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Compare(arguments) => compare::run(&arguments, &invocation),
         Command::Inspect(arguments) => inspect::run(&arguments, &invocation),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Precision(arguments) => precision::run(&arguments),
         Command::Debug(arguments) => debug::run(&arguments, &invocation),
         Command::Dap(arguments) => debug::dap::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),

@@ -19,6 +19,7 @@
 //! |---|---|
 //! | `benchmark` | a job from its inputs to its report |
 //! | `compare` | compares two ways to run a model |
+//! | `precision` | finds which operators must stay in float32 |
 //! | `verify` | finds the fastest plan that is right |
 //! | `inputs` | what a model is given: files, shapes, generated data |
 //! | `roofline` | what this machine reaches |
@@ -32,5 +33,6 @@ pub mod compare;
 pub mod inputs;
 mod json_path;
 pub mod machine;
+pub mod precision;
 pub mod roofline;
 pub mod verify;

@@ -6,6 +6,7 @@
 //!
 //! | room | what |
 //! |---|---|
+//! | `lowered` | a model whose operators compute in fp16 or bf16, except some |
 //! | `model_file` | a file that is changed and written again |
 //! | `load` | from the bytes of a file to a checked graph; external data |
 //! | `cost` | the operations and bytes of operators and of fused groups |
@@ -23,6 +24,7 @@ mod einsum;
 mod error;
 mod graph;
 mod load;
+mod lowered;
 mod model_file;
 mod pattern;
 #[allow(missing_docs)] // ONNX's own names; `onnx.proto` describes them.
@@ -37,6 +39,7 @@ pub use graph::{
 };
 pub use load::LARGEST_FILE;
 pub use load::external::data_file;
+pub use lowered::Lowering;
 pub use model_file::{ModelFile, WriteError};
 pub use pattern::{Pattern, PatternError};
 pub use types::ValueTypes;

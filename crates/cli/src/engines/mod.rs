@@ -21,7 +21,7 @@ use crate::again::die_with;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{print, print_json, shown_path};
 pub use question::{AttemptArguments, run as attempt};
-pub use speedup::with_hint;
+pub use speedup::{runs, with_hint};
 
 /// The arguments of `opscope engines`.
 #[derive(Debug, Args)]

@@ -168,7 +168,7 @@ pub fn with_hint(
 }
 
 /// Returns the version of ONNX Runtime if that runs the model.
-fn runs(model: &Path, inputs: &[String]) -> Option<String> {
+pub fn runs(model: &Path, inputs: &[String]) -> Option<String> {
     let words = ["attempt".to_owned(), "--engine=onnxruntime".to_owned(), format!("--parent={}", std::process::id())];
     let words = words.into_iter().chain(inputs.iter().cloned()).chain(["--".to_owned()]).map(OsString::from);
     ask(words.chain([model.into()])).ok().map(|version| version.trim().to_owned())

@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 /// Every command's page.
-pub const PAGES: [Page; 15] = [
+pub const PAGES: [Page; 16] = [
     Page {
         command: "",
         examples: [
@@ -72,6 +72,26 @@ pub const PAGES: [Page; 15] = [
             ("timeline.pftrace, timeline.json", "timelines, for ui.perfetto.dev and for chrome://tracing"),
             ("op_summary.csv, op_statistic.csv, api_statistic.csv", "tables of operators, operator types and calls"),
         ],
+    },
+    Page {
+        command: "precision",
+        examples: [
+            ("opscope precision model.onnx --to fp16 --output out", "what must stay in float32"),
+            ("opscope precision model.onnx --to fp16 --input data/ --output out", "with inputs of yours"),
+            ("opscope precision model.onnx --to fp16 --output out --keep-within 'argmax >= 0.99'", "same classes"),
+        ],
+        options: &[
+            ("model", "the model, in float32"),
+            ("to", "fp16 or bf16"),
+            ("keep-within", "what the outputs must keep"),
+            ("input", "files of inputs, several sets"),
+            ("search", "sets that the search sees"),
+            ("output", "the directory for the results"),
+            ("budget", "how long it may take"),
+            ("engine", "tract or onnxruntime"),
+            ("json", "print one JSON document"),
+        ],
+        files: &[],
     },
     Page {
         command: "compare",

@@ -20,6 +20,8 @@ pub use shapes::{NamedShape, ShapeSpec, concrete_shapes, made_up_dimensions};
 pub enum Inputs {
     /// The same tensors for every run: generated ones, or those of the program.
     Same(Vec<Tensor>),
+    /// Tensors for each run.
+    Each(Vec<Vec<Tensor>>),
     /// Files, read for the run that needs them.
     Files(InputFiles),
 }
@@ -38,6 +40,7 @@ impl Inputs {
     pub fn len(&self) -> usize {
         match self {
             Inputs::Same(_) => 1,
+            Inputs::Each(sets) => sets.len(),
             Inputs::Files(files) => files.batches(),
         }
     }
@@ -50,7 +53,7 @@ impl Inputs {
     /// Returns the files, if the inputs are read from files.
     pub fn files(&self) -> Option<&InputFiles> {
         match self {
-            Inputs::Same(_) => None,
+            Inputs::Same(_) | Inputs::Each(_) => None,
             Inputs::Files(files) => Some(files),
         }
     }
@@ -62,6 +65,7 @@ impl Inputs {
     pub fn batch(&self, graph: &Graph, index: usize) -> Result<Batch, InputError> {
         match self {
             Inputs::Same(tensors) => Ok(Batch { tensors: tensors.clone(), sources: Vec::new() }),
+            Inputs::Each(sets) => Ok(Batch { tensors: sets[index].clone(), sources: Vec::new() }),
             Inputs::Files(files) => files.batch(graph, index),
         }
     }

@@ -1,0 +1,190 @@
+//! What the narrower type does to single operators.
+
+use std::fmt;
+
+use opscope_tensor::DType;
+use opscope_text::grouped;
+use serde::Serialize;
+
+/// How far the outputs of one operator are from the reference, if it alone computes in the narrower type.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct OperatorError {
+    /// The largest relative error of rounding one of its inputs.
+    pub inputs: f64,
+    /// Of its outputs before they are rounded.
+    pub computed: Sums,
+    /// Of its outputs after they are rounded.
+    pub rounded: Sums,
+    /// Elements of the outputs.
+    pub elements: u64,
+    /// Elements that are not finite, though those of the reference are.
+    pub overflows: u64,
+    /// Elements that became zero.
+    pub underflows: u64,
+    /// Whole numbers beyond those that the type has without gaps, which became others.
+    pub lost_counts: u64,
+}
+
+/// Sums of squares.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sums {
+    error: f64,
+    reference: f64,
+    has_lost: bool,
+}
+
+impl Sums {
+    fn add(&mut self, number: f32, reference: f32) {
+        if number == reference || (number.is_nan() && reference.is_nan()) {
+            // Equal infinities have no difference.
+            self.reference += if reference.is_finite() { f64::from(reference).powi(2) } else { 0.0 };
+        } else if !number.is_finite() && reference.is_finite() {
+            self.has_lost = true;
+        } else if number.is_finite() && reference.is_finite() {
+            self.error += (f64::from(number) - f64::from(reference)).powi(2);
+            self.reference += f64::from(reference).powi(2);
+        }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.error += other.error;
+        self.reference += other.reference;
+        self.has_lost |= other.has_lost;
+    }
+
+    /// Returns √(Σ (x - y)² / Σ y²): infinite if an element is not finite that should be, or if only the reference is
+    /// zero.
+    pub fn relative(&self) -> f64 {
+        match (self.has_lost, self.error > 0.0) {
+            (true, _) => f64::INFINITY,
+            (false, false) => 0.0,
+            (false, true) => (self.error / self.reference).sqrt(),
+        }
+    }
+}
+
+impl OperatorError {
+    /// Adds what was found at another kernel of the same operator.
+    pub fn join(&mut self, other: &Self) {
+        self.inputs = self.inputs.max(other.inputs);
+        self.computed.join(&other.computed);
+        self.rounded.join(&other.rounded);
+        self.elements += other.elements;
+        self.overflows += other.overflows;
+        self.underflows += other.underflows;
+        self.lost_counts += other.lost_counts;
+    }
+
+    /// Adds an input of the operator, and its rounded form. Both are little-endian float32.
+    pub fn add_input(&mut self, input: &[u8], rounded: &[u8]) {
+        let mut sums = Sums::default();
+        pairs(rounded, input).for_each(|(rounded, input)| sums.add(rounded, input));
+        // What overflows here shows in the outputs.
+        if !sums.has_lost {
+            self.inputs = self.inputs.max(sums.relative());
+        }
+    }
+
+    /// Adds an output: as computed, rounded, and of the reference.
+    pub fn add_output(&mut self, computed: &[u8], rounded: &[u8], reference: &[u8], dtype: DType) {
+        let whole = if dtype == DType::Bf16 { 256.0 } else { 2048.0 };
+        pairs(computed, reference).for_each(|(computed, reference)| self.computed.add(computed, reference));
+        for (rounded, reference) in pairs(rounded, reference) {
+            self.rounded.add(rounded, reference);
+            self.elements += 1;
+            self.overflows += u64::from(!rounded.is_finite() && reference.is_finite());
+            self.underflows += u64::from(rounded == 0.0 && reference != 0.0);
+            let is_count = reference.abs() > whole && reference.fract() == 0.0;
+            self.lost_counts += u64::from(is_count && rounded.is_finite() && rounded != reference);
+        }
+    }
+
+    /// Returns how much larger an error of the inputs is in the outputs. 1 if the inputs have no error.
+    pub fn gain(&self) -> f64 {
+        let through = self.computed.relative();
+        if self.inputs > 0.0 && through.is_finite() { through / self.inputs } else { 1.0 }
+    }
+
+    /// Returns why the error is larger than that of rounding, or `None` if it is not.
+    pub fn cause(&self, dtype: DType) -> Option<Cause> {
+        let unit = rounding_unit(dtype);
+        let error = self.rounded.relative();
+        let of = |count: u64| (count, self.elements);
+        let is_common = |count: u64| count * 1000 > self.elements;
+        Some(match error > 4.0 * unit {
+            _ if self.overflows > 0 => Cause::Overflow(of(self.overflows), dtype),
+            _ if self.lost_counts > 0 && is_common(self.lost_counts) => Cause::Counts(of(self.lost_counts), dtype),
+            true if is_common(self.underflows) => Cause::Underflow(of(self.underflows), dtype),
+            true => Cause::Cancellation(error),
+            false => return None,
+        })
+    }
+}
+
+fn pairs<'a>(ours: &'a [u8], theirs: &'a [u8]) -> impl Iterator<Item = (f32, f32)> + 'a {
+    let numbers =
+        |bytes: &'a [u8]| bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]));
+    numbers(ours).zip(numbers(theirs))
+}
+
+/// Returns the largest relative error of rounding a number that is neither too large nor too small.
+pub(super) fn rounding_unit(dtype: DType) -> f64 {
+    // A number has 11 binary digits in fp16, and 8 in bf16.
+    if dtype == DType::Bf16 { 2f64.powi(-8) } else { 2f64.powi(-11) }
+}
+
+/// Why an operator must not compute in a narrower type. The counts are elements, of all elements of its outputs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cause {
+    /// Elements beyond the largest number of the type.
+    Overflow((u64, u64), DType),
+    /// Elements below the smallest number of the type.
+    Underflow((u64, u64), DType),
+    /// Whole numbers so large that the type has only every second one or fewer.
+    Counts((u64, u64), DType),
+    /// A difference of close numbers, or another function that makes errors larger: the relative error of the outputs.
+    Cancellation(f64),
+}
+
+impl Cause {
+    /// Returns the cause in one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Overflow(..) => "overflow",
+            Self::Underflow(..) => "underflow",
+            Self::Counts(..) => "counts",
+            Self::Cancellation(_) => "cancellation",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.word())?;
+        let elements = |(count, all): (u64, u64)| format!("{} of {} elements", grouped(count), grouped(all));
+        let is_bf16 = |dtype: DType| dtype == DType::Bf16;
+        match *self {
+            Self::Overflow(count, dtype) => {
+                let largest = if is_bf16(dtype) { "3.39e38" } else { "65504" };
+                write!(f, "{} exceed {largest} on the way or at the end", elements(count))
+            }
+            Self::Underflow(count, dtype) => {
+                let least = if is_bf16(dtype) { "9e-41" } else { "6e-8" };
+                write!(f, "{} are below {least} and become zero", elements(count))
+            }
+            Self::Counts(count, dtype) => {
+                let whole = if is_bf16(dtype) { 256 } else { 2048 };
+                write!(f, "{} are whole numbers above {whole} that become others", elements(count))
+            }
+            Self::Cancellation(error) => {
+                write!(f, "rounding what it takes changes what it gives by {:.2} %", error * 100.0)
+            }
+        }
+    }
+}
+
+impl Serialize for Cause {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}

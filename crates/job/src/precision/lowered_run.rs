@@ -1,0 +1,99 @@
+//! Runs in which some operators compute in a narrower type.
+//!
+//! The model runs exactly, in float32. An operator that is lowered gets its inputs rounded to the narrower type, and its
+//! outputs are rounded, too. This is what an exact run of the converted file computes, for any type, and the model is
+//! loaded only once.
+
+use std::collections::HashSet;
+
+use opscope_model::{Action, Dispatch, Interest, Kernel, KernelSet, Plan, RunObserver};
+use opscope_onnx::{Lowering, OperatorId};
+use opscope_tensor::{Tensor, TensorView};
+
+use super::rounding::rounded;
+
+/// What is rounded at a kernel of a lowered operator.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RoundedSlots {
+    /// The input slots.
+    pub inputs: Vec<bool>,
+    /// The output slots.
+    pub outputs: Vec<bool>,
+}
+
+impl RoundedSlots {
+    /// Returns what is rounded at each kernel of a plan. It is `None` for kernels of operators that cannot be lowered.
+    pub fn of(plan: &dyn Plan, lowering: &Lowering<'_>, candidates: &HashSet<OperatorId>) -> Vec<Option<Self>> {
+        plan.kernels().iter().map(|kernel| Self::of_kernel(kernel, lowering, candidates)).collect()
+    }
+
+    fn of_kernel(kernel: &Kernel, lowering: &Lowering<'_>, candidates: &HashSet<OperatorId>) -> Option<Self> {
+        let operator = lowering.graph().operator(kernel.operator().filter(|id| candidates.contains(id))?);
+        // A kernel may be a part of its operator. What it passes to another part is not rounded.
+        let is_lowered_input = |value| {
+            let slots = operator.inputs.iter().enumerate().filter(|(_, input)| **input == Some(value));
+            slots.into_iter().any(|(slot, _)| lowering.lowers_input(operator, slot))
+        };
+        let inputs = kernel.inputs.iter().map(|input| input.value.is_some_and(is_lowered_input)).collect();
+        let is_output = |values: &Vec<_>| values.iter().any(|value| operator.outputs.contains(&Some(*value)));
+        Some(Self { inputs, outputs: kernel.outputs.iter().map(is_output).collect() })
+    }
+
+    /// Returns these tensors, those in the chosen slots rounded. Returns `None` if none is chosen.
+    pub fn rounded(
+        chosen: &[bool],
+        tensors: &[TensorView<'_>],
+        lowering: &Lowering<'_>,
+    ) -> Result<Option<Vec<Tensor>>, String> {
+        if !chosen.contains(&true) {
+            return Ok(None);
+        }
+        let round = |(slot, tensor): (usize, &TensorView<'_>)| match chosen.get(slot) {
+            Some(true) => rounded(tensor, lowering.dtype()),
+            _ => tensor.to_tensor(),
+        };
+        let tensors: Result<_, _> = tensors.iter().enumerate().map(round).collect();
+        tensors.map(Some).map_err(|error| format!("a value cannot be rounded: {error}"))
+    }
+}
+
+/// The observer of a run in which operators are lowered.
+pub(super) struct LoweredRun<'a> {
+    /// What is rounded at each kernel.
+    pub slots: &'a [Option<RoundedSlots>],
+    pub lowering: &'a Lowering<'a>,
+    /// The operators that are kept in float32, of those that could be lowered.
+    pub kept: &'a HashSet<OperatorId>,
+}
+
+impl LoweredRun<'_> {
+    fn slots_of(&self, kernel: &Kernel) -> Option<&RoundedSlots> {
+        let slots = self.slots[kernel.id.index()].as_ref()?;
+        kernel.operator().is_some_and(|operator| !self.kept.contains(&operator)).then_some(slots)
+    }
+}
+
+impl RunObserver for LoweredRun<'_> {
+    fn interest(&self) -> Interest {
+        let set = KernelSet::Mask(self.slots.iter().map(Option::is_some).collect());
+        Interest { before: set.clone(), after: set, replaces_inputs: true, ..Interest::default() }
+    }
+
+    fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
+        let Some(slots) = self.slots_of(dispatch.kernel) else { return Action::Continue };
+        match RoundedSlots::rounded(&slots.inputs, inputs, self.lowering) {
+            Ok(None) => Action::Continue,
+            Ok(Some(tensors)) => Action::ReplaceInputs(tensors),
+            Err(reason) => Action::Stop(reason),
+        }
+    }
+
+    fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
+        let Some(slots) = self.slots_of(dispatch.kernel) else { return Action::Continue };
+        match RoundedSlots::rounded(&slots.outputs, outputs, self.lowering) {
+            Ok(None) => Action::Continue,
+            Ok(Some(tensors)) => Action::Replace(tensors),
+            Err(reason) => Action::Stop(reason),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The order in which operators are suspected.
+
+use opscope_onnx::{Lowering, Operator};
+
+use super::errors::{OperatorError, rounding_unit};
+
+/// An operator that can be lowered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'g> {
+    pub operator: &'g Operator,
+    pub error: OperatorError,
+    /// The time that it takes in float32, in ticks of the clock.
+    pub ticks: u64,
+}
+
+/// Errors grow at most this much on the way through one operator and the ones behind it.
+const MOST_GAIN: f64 = 1e9;
+
+/// Sorts candidates, the most suspect first: by the estimated effect on the model's outputs, and among those of like
+/// effect by time, the cheapest first.
+///
+/// The effect is the operator's own error times the gain of the operators behind it. An operator whose rounded output
+/// goes into a difference of close numbers is suspected as the difference is.
+pub(super) fn sort(candidates: &mut [Candidate<'_>], lowering: &Lowering<'_>) {
+    let graph = lowering.graph();
+    let unit = rounding_unit(lowering.dtype());
+    let operators = graph.all_operators().count();
+    let mut errors = vec![None; operators];
+    for candidate in candidates.iter() {
+        errors[candidate.operator.id.index()] = Some(candidate.error);
+    }
+    // From the last operator to the first: how much an error of its outputs grows behind it.
+    let mut gains = vec![1f64; operators];
+    let all: Vec<&Operator> = graph.all_operators().collect();
+    for operator in all.iter().rev() {
+        let consumers = operator.outputs.iter().flatten().flat_map(|output| &graph.value(*output).consumers);
+        let behind = consumers.map(|consumer| {
+            let own = errors[consumer.index()].map_or(1.0, |error| error.gain().clamp(0.5, MOST_GAIN));
+            own * gains[consumer.index()]
+        });
+        gains[operator.id.index()] = behind.reduce(f64::max).unwrap_or(1.0).clamp(1e-3, MOST_GAIN);
+    }
+    // Effects within a factor of four are alike.
+    let rank = |candidate: &Candidate<'_>| {
+        let own = candidate.error.rounded.relative().max(unit / 4.0);
+        let effect = (own * gains[candidate.operator.id.index()] / unit).min(1e30);
+        (effect.log2() / 2.0).round() as i64
+    };
+    candidates.sort_by_key(|candidate| (-rank(candidate), candidate.ticks, candidate.operator.id));
+}

@@ -1,0 +1,71 @@
+//! Which operators may compute in a narrower type.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use opscope_tensor::DType;
+
+use crate::{Graph, Operator};
+
+/// For each of ONNX's operators with float32 outputs: what holds from a version of the operator set on, for fp16 and for
+/// bf16. Written by `scripts/onnx-float-types` from ONNX's own schemas.
+const TABLE: &str = include_str!("types.txt");
+
+/// What an operator can do in a type: `None` if it cannot compute in it, else the inputs that must stay float32.
+type Rule = Option<Vec<usize>>;
+
+struct Row {
+    since: i64,
+    fp16: Rule,
+    bf16: Rule,
+}
+
+static ROWS: LazyLock<HashMap<&'static str, Vec<Row>>> = LazyLock::new(|| {
+    let mut rows: HashMap<_, Vec<Row>> = HashMap::new();
+    for line in TABLE.lines() {
+        let mut cells = line.split(' ');
+        let mut cell = || cells.next().unwrap_or_default();
+        let (name, since) = (cell(), cell().parse().unwrap_or(0));
+        rows.entry(name).or_default().push(Row { since, fp16: rule(cell()), bf16: rule(cell()) });
+    }
+    rows
+});
+
+fn rule(cell: &str) -> Rule {
+    match cell {
+        "no" => None,
+        "yes" => Some(Vec::new()),
+        inputs => inputs.split(',').map(|input| input.parse().ok()).collect(),
+    }
+}
+
+/// Operators whose output type is an attribute, that draw random numbers, or that handle sequences. They stay as they are.
+const LEFT: &[&str] = &[
+    "Bernoulli",
+    "BitCast",
+    "Cast",
+    "CastLike",
+    "ConcatFromSequence",
+    "Constant",
+    "ConstantOfShape",
+    "EyeLike",
+    "Multinomial",
+    "Range",
+];
+
+/// Returns the inputs of an operator that must stay float32 if the operator computes in `dtype`. Returns `None` if it
+/// cannot compute in that type, by ONNX's rules or because it has graphs inside.
+pub(super) fn fixed_inputs(graph: &Graph, operator: &Operator, dtype: DType) -> Option<&'static [usize]> {
+    let name = operator.op_type.as_str();
+    let stays = LEFT.contains(&name) || ["Random", "Sequence", "Optional"].iter().any(|word| name.starts_with(word));
+    if !operator.domain.is_empty() || stays || !graph.bodies_of(operator.id).is_empty() {
+        return None;
+    }
+    let version = graph.opsets.get("").copied().unwrap_or(1);
+    let row = ROWS.get(name)?.iter().rev().find(|row| row.since <= version)?;
+    match dtype {
+        DType::F16 => row.fp16.as_deref(),
+        DType::Bf16 => row.bf16.as_deref(),
+        _ => None,
+    }
+}
