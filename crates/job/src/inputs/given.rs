@@ -111,6 +111,7 @@ impl GivenFiles {
             ([], []) => {}
             (_, []) => return Err(InputError::Unfed { names: open_names.join(", ") }),
             _ => {
+                let unnamed = with_archives(&unnamed)?;
                 for (slot, found) in open.iter().zip(assigned.take_unnamed(&open_names, &unnamed, self.in_order)?) {
                     assigned.sources[*slot] = found;
                 }
@@ -332,13 +333,31 @@ fn is_data(path: &Path) -> bool {
     path.extension().is_some_and(is_one) && path.is_file()
 }
 
+/// Returns these paths, with the archives in a directory in its place if it holds nothing else.
+fn with_archives(given: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
+    let mut found = Vec::new();
+    for path in given {
+        let archives =
+            if path.is_dir() { listed(path, |entry| is_archive(entry) && entry.is_file())? } else { Vec::new() };
+        match archives.is_empty() || !entries(path)?.is_empty() {
+            true => found.push(path.clone()),
+            false => found.extend(archives),
+        }
+    }
+    Ok(found)
+}
+
 /// Returns the data files and the directories in a directory, with `image2` before `image10`.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
+    listed(directory, |path| is_data(path) || path.is_dir())
+}
+
+fn listed(directory: &Path, is_wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>, InputError> {
     let unreadable = InputFileError::of::<std::io::Error>(directory);
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).map_err(&unreadable)? {
         let path = entry.map_err(&unreadable)?.path();
-        if is_data(&path) || path.is_dir() {
+        if is_wanted(&path) {
             found.push(path);
         }
     }

@@ -9,8 +9,8 @@ use serde::Serialize;
 /// How far the outputs of one operator are from the reference, if it alone computes in the narrower type.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OperatorError {
-    /// The largest relative error of rounding one of its inputs.
-    pub inputs: f64,
+    /// Rounding the largest of its inputs that is not exact.
+    pub input: Sums,
     /// Of its outputs before they are rounded.
     pub computed: Sums,
     /// Of its outputs after they are rounded.
@@ -19,8 +19,8 @@ pub(super) struct OperatorError {
     pub elements: u64,
     /// Elements that are not finite, though those of the reference are.
     pub overflows: u64,
-    /// Elements that became zero.
-    pub underflows: u64,
+    /// Elements of inputs and outputs that are too small for the type and became zero, and all of them.
+    pub underflows: [u64; 2],
     /// Whole numbers beyond those that the type has without gaps, which became others.
     pub lost_counts: u64,
 }
@@ -66,43 +66,60 @@ impl Sums {
 impl OperatorError {
     /// Adds what was found at another kernel of the same operator.
     pub fn join(&mut self, other: &Self) {
-        self.inputs = self.inputs.max(other.inputs);
+        self.keep_largest(other.input);
         self.computed.join(&other.computed);
         self.rounded.join(&other.rounded);
         self.elements += other.elements;
         self.overflows += other.overflows;
-        self.underflows += other.underflows;
+        self.underflows = [0, 1].map(|part| self.underflows[part] + other.underflows[part]);
         self.lost_counts += other.lost_counts;
     }
 
     /// Adds an input of the operator, and its rounded form. Both are little-endian float32.
     pub fn add_input(&mut self, input: &[u8], rounded: &[u8]) {
         let mut sums = Sums::default();
-        pairs(rounded, input).for_each(|(rounded, input)| sums.add(rounded, input));
+        for (rounded, input) in pairs(rounded, input) {
+            sums.add(rounded, input);
+            self.add_underflow(rounded == 0.0 && input != 0.0);
+        }
         // What overflows here shows in the outputs.
-        if !sums.has_lost {
-            self.inputs = self.inputs.max(sums.relative());
+        if !sums.has_lost && sums.error > 0.0 {
+            self.keep_largest(sums);
+        }
+    }
+
+    /// In a sum, the error of a small input says nothing about that of a large one.
+    fn keep_largest(&mut self, input: Sums) {
+        if input.reference > self.input.reference {
+            self.input = input;
         }
     }
 
     /// Adds an output: as computed, rounded, and of the reference.
     pub fn add_output(&mut self, computed: &[u8], rounded: &[u8], reference: &[u8], dtype: DType) {
         let whole = if dtype == DType::Bf16 { 256.0 } else { 2048.0 };
+        // Half of the smallest number of fp16. No number of float32 is too small for bf16 that is not for float32.
+        let smallest = if dtype == DType::Bf16 { f32::MIN_POSITIVE } else { 2f32.powi(-25) };
         pairs(computed, reference).for_each(|(computed, reference)| self.computed.add(computed, reference));
         for (rounded, reference) in pairs(rounded, reference) {
             self.rounded.add(rounded, reference);
             self.elements += 1;
             self.overflows += u64::from(!rounded.is_finite() && reference.is_finite());
-            self.underflows += u64::from(rounded == 0.0 && reference != 0.0);
+            self.add_underflow(rounded == 0.0 && reference != 0.0 && reference.abs() <= smallest);
             let is_count = reference.abs() > whole && reference.fract() == 0.0;
             self.lost_counts += u64::from(is_count && rounded.is_finite() && rounded != reference);
         }
     }
 
+    fn add_underflow(&mut self, is_lost: bool) {
+        self.underflows[0] += u64::from(is_lost);
+        self.underflows[1] += 1;
+    }
+
     /// Returns how much larger an error of the inputs is in the outputs. 1 if the inputs have no error.
     pub fn gain(&self) -> f64 {
-        let through = self.computed.relative();
-        if self.inputs > 0.0 && through.is_finite() { through / self.inputs } else { 1.0 }
+        let (through, input) = (self.computed.relative(), self.input.relative());
+        if input > 0.0 && through.is_finite() { through / input } else { 1.0 }
     }
 
     /// Returns why the error is larger than that of rounding, or `None` if it is not.
@@ -110,11 +127,13 @@ impl OperatorError {
         let unit = rounding_unit(dtype);
         let error = self.rounded.relative();
         let of = |count: u64| (count, self.elements);
-        let is_common = |count: u64| count * 1000 > self.elements;
+        let is_common = |[count, all]: [u64; 2]| count * 1000 > all;
         Some(match error > 4.0 * unit {
             _ if self.overflows > 0 => Cause::Overflow(of(self.overflows), dtype),
-            _ if self.lost_counts > 0 && is_common(self.lost_counts) => Cause::Counts(of(self.lost_counts), dtype),
-            true if is_common(self.underflows) => Cause::Underflow(of(self.underflows), dtype),
+            _ if self.lost_counts > 0 && is_common([self.lost_counts, self.elements]) => {
+                Cause::Counts(of(self.lost_counts), dtype)
+            }
+            true if is_common(self.underflows) => Cause::Underflow(self.underflows.into(), dtype),
             true => Cause::Cancellation(error),
             false => return None,
         })
@@ -147,6 +166,11 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Returns whether whole numbers become others.
+    pub(super) fn is_of_counts(&self) -> bool {
+        matches!(self, Self::Counts(..))
+    }
+
     /// Returns the cause in one word.
     pub fn word(&self) -> &'static str {
         match self {

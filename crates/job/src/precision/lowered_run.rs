@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use opscope_model::{Action, Dispatch, Interest, Kernel, KernelSet, Plan, RunObserver};
+use opscope_model::{Action, Dispatch, Interest, Kernel, KernelInput, KernelSet, Plan, RunObserver};
 use opscope_onnx::{Lowering, OperatorId};
 use opscope_tensor::{Tensor, TensorView};
 
@@ -23,18 +23,31 @@ pub(super) struct RoundedSlots {
 
 impl RoundedSlots {
     /// Returns what is rounded at each kernel of a plan. It is `None` for kernels of operators that cannot be lowered.
-    pub fn of(plan: &dyn Plan, lowering: &Lowering<'_>, candidates: &HashSet<OperatorId>) -> Vec<Option<Self>> {
-        plan.kernels().iter().map(|kernel| Self::of_kernel(kernel, lowering, candidates)).collect()
+    /// `constants` says whether constants are rounded, too.
+    pub fn of(
+        plan: &dyn Plan,
+        lowering: &Lowering<'_>,
+        candidates: &HashSet<OperatorId>,
+        constants: bool,
+    ) -> Vec<Option<Self>> {
+        plan.kernels().iter().map(|kernel| Self::of_kernel(kernel, lowering, candidates, constants)).collect()
     }
 
-    fn of_kernel(kernel: &Kernel, lowering: &Lowering<'_>, candidates: &HashSet<OperatorId>) -> Option<Self> {
+    fn of_kernel(
+        kernel: &Kernel,
+        lowering: &Lowering<'_>,
+        candidates: &HashSet<OperatorId>,
+        constants: bool,
+    ) -> Option<Self> {
         let operator = lowering.graph().operator(kernel.operator().filter(|id| candidates.contains(id))?);
         // A kernel may be a part of its operator. What it passes to another part is not rounded.
         let is_lowered_input = |value| {
             let slots = operator.inputs.iter().enumerate().filter(|(_, input)| **input == Some(value));
             slots.into_iter().any(|(slot, _)| lowering.lowers_input(operator, slot))
         };
-        let inputs = kernel.inputs.iter().map(|input| input.value.is_some_and(is_lowered_input)).collect();
+        let is_rounded =
+            |input: &KernelInput| (constants || !input.constant) && input.value.is_some_and(is_lowered_input);
+        let inputs = kernel.inputs.iter().map(is_rounded).collect();
         let is_output = |values: &Vec<_>| values.iter().any(|value| operator.outputs.contains(&Some(*value)));
         Some(Self { inputs, outputs: kernel.outputs.iter().map(is_output).collect() })
     }

@@ -27,21 +27,20 @@ use std::time::{Duration, Instant};
 
 use opscope::engine::EngineSpec;
 use opscope::{Session, SessionError};
-use opscope_model::{EngineError, Fidelity, LoadBudget, LoadOptions, NoObserver, Plan, RunId};
+use opscope_model::{EngineError, Fidelity, Kernel, LoadBudget, LoadOptions, NoObserver, Plan, RunId};
 use opscope_onnx::{Graph, Lowering, OnnxError, Operator, OperatorId, TensorInfo, ValueId, ValueTypes, WriteError};
 use opscope_tensor::{DType, Tensor};
 use serde_json::json;
 
 use self::beside::{Measured, measure, run};
 pub use self::errors::Cause;
-use self::errors::OperatorError;
 use self::journal::{Journal, JournalError, Order};
 use self::lowered_run::RoundedSlots;
 use self::order::Candidate;
 pub use self::report::{AllLow, HeldOut, KeptOperator, PrecisionReport};
 use self::search::{Cut, Found, Kept, search};
 pub use self::target::{InvalidTarget, Metric, Target};
-use self::trials::{Limits, Sample, Trials, mean};
+use self::trials::{Limits, Sample, Trials, Way};
 use self::written::Output;
 use crate::inputs::{InputError, Inputs};
 
@@ -164,14 +163,13 @@ impl PrecisionJob {
     /// # Errors
     /// Returns an error if the model cannot be run, no operator can be lowered, or the results cannot be written.
     pub fn run(&self, hooks: &PrecisionHooks<'_>) -> Result<PrecisionReport, PrecisionError> {
-        let never = AtomicBool::new(false);
         let limits = Limits {
-            cancelled: hooks.cancelled.unwrap_or(&never),
+            cancelled: hooks.cancelled.unwrap_or(Limits::NONE.cancelled),
             end: self.time.and_then(|time| Instant::now().checked_add(time)),
         };
         let tell = |progress| hooks.progress.iter().for_each(|told| told(progress));
         let (seen, held_out) = self.divide()?;
-        let session = self.session(&self.engine, Fidelity::Exact)?;
+        let session = self.session(&self.engine, Arc::clone(&self.graph), Fidelity::Exact)?;
         let batch = |index| Ok::<_, PrecisionError>(self.inputs.batch(&self.graph, index)?.tensors);
 
         let plan = session.plan(&batch(0)?)?;
@@ -184,12 +182,19 @@ impl PrecisionJob {
             return Err(PrecisionError::NothingToLower { model, to: report::short(self.to) });
         }
 
+        // An engine that cannot skip an operator works with taps between operators, which no constant passes.
+        let replaces_constants = session.engine().capabilities(Fidelity::Exact).skip;
+        let shown: HashSet<OperatorId> = plan.kernels().iter().filter_map(Kernel::operator).collect();
+        let way = match replaces_constants && ids.is_subset(&shown) {
+            true => Way::Rounding,
+            false => Way::File(Box::new(|graph| self.session(&self.engine, graph, Fidelity::Exact))),
+        };
         let (mut samples, mut measured, mut runs) = (Vec::new(), Vec::new(), 0.0);
         for index in 0..seen {
             tell(Progress::Operators(index + 1, seen));
             let inputs = batch(index)?;
             let plan = session.plan(&inputs)?;
-            let slots = RoundedSlots::of(&*plan, &lowering, &ids);
+            let slots = RoundedSlots::of(&*plan, &lowering, &ids, replaces_constants);
             if measured.len() != slots.len() {
                 // Another plan has other kernels.
                 measured = vec![Measured::default(); slots.len()];
@@ -231,13 +236,13 @@ impl PrecisionJob {
                 JournalError::Other => PrecisionError::OtherSearch(self.output.clone()),
                 JournalError::Io(source) => PrecisionError::Output { path: output.journal(), source },
             })?;
-        let mut trials = Trials { lowering: &lowering, samples, target: self.target, limits, journal, runs };
+        let mut trials = Trials { way, lowering: &lowering, samples, target: self.target, limits, journal, runs };
         let (candidates, total) = ordered(&mut trials, &candidates, &measured)?;
         let in_order: Vec<&Operator> = {
             let mut all: Vec<_> = candidates.iter().collect();
             all.sort_by_key(|candidate| candidate.operator.id);
             report.all_low = Some(AllLow { value: None, first: None, cause: None });
-            let causes = all.iter().map(|candidate| (candidate, candidate.error.cause(self.to)));
+            let causes = all.iter().map(|candidate| (candidate, candidate.cause(self.to)));
             if let (Some(all_low), Some((first, Some(cause)))) =
                 (&mut report.all_low, causes.into_iter().find(|(_, cause)| cause.is_some()))
             {
@@ -246,6 +251,7 @@ impl PrecisionJob {
             }
             candidates.iter().map(|candidate| candidate.operator).collect()
         };
+        let suspects = candidates.iter().filter(|candidate| candidate.cause(self.to).is_some()).count();
         let of = |kept: &Kept| kept.iter().map(|place| in_order[*place].id).collect::<HashSet<_>>();
         let mut best: Option<Kept> = None;
         let mut all_low = None;
@@ -270,7 +276,7 @@ impl PrecisionJob {
                 best = Some(kept.clone());
                 Ok(())
             };
-            search(in_order.len(), &mut trial, &mut improved)
+            search(in_order.len(), suspects, &mut trial, &mut improved)
         };
         report.full_runs = trials.runs / seen as f64;
         if let Some(low) = &mut report.all_low {
@@ -298,7 +304,7 @@ impl PrecisionJob {
         let kept_operator = |(candidate, without): &(&Candidate<'_>, Option<&search::Verdict>)| KeptOperator {
             operator: candidate.operator.name.clone(),
             op_type: candidate.operator.op_type.clone(),
-            cause: candidate.error.cause(self.to),
+            cause: candidate.cause(self.to),
             value_without: without.and_then(|verdict| verdict.value),
         };
         report.kept = kept_operators.iter().map(kept_operator).collect();
@@ -318,10 +324,10 @@ impl PrecisionJob {
         }
     }
 
-    fn session(&self, engine: &EngineSpec, fidelity: Fidelity) -> Result<Session, PrecisionError> {
+    fn session(&self, engine: &EngineSpec, graph: Arc<Graph>, fidelity: Fidelity) -> Result<Session, PrecisionError> {
         let options = LoadOptions { budget: self.budget, ..LoadOptions::new(fidelity, self.threads) };
         let engine = engine.open().map_err(SessionError::from)?;
-        Ok(Session::with_engine(engine, Arc::clone(&self.graph), &options).map_err(SessionError::from)?)
+        Ok(Session::with_engine(engine, graph, &options).map_err(SessionError::from)?)
     }
 
     /// Returns the metric between the reference and another way to compute in float32, and what the two are.
@@ -329,11 +335,14 @@ impl PrecisionJob {
         let named = |session: &Session| session.engine().name().to_owned();
         let (other, name) = match &self.other_engine {
             Some(engine) => {
-                let other = self.session(engine, Fidelity::Exact)?;
+                let other = self.session(engine, Arc::clone(&self.graph), Fidelity::Exact)?;
                 let name = named(&other);
                 (other, name)
             }
-            None => (self.session(&self.engine, Fidelity::Optimised)?, "its optimised plan".to_owned()),
+            None => (
+                self.session(&self.engine, Arc::clone(&self.graph), Fidelity::Optimised)?,
+                "its optimised plan".to_owned(),
+            ),
         };
         let mut values = Vec::new();
         for (index, sample) in samples.iter().enumerate() {
@@ -344,7 +353,7 @@ impl PrecisionJob {
             values.push(self.target.metric.of(&outputs, &sample.outputs));
         }
         let values: Option<Vec<f64>> = values.into_iter().collect();
-        Ok((values.map(|values| mean(&values)), [named(session), name]))
+        Ok((values.map(|values| self.target.metric.mean(&values)), [named(session), name]))
     }
 
     fn no_metric(&self, reason: &'static str) -> PrecisionError {
@@ -376,25 +385,21 @@ impl PrecisionJob {
         output: &Output<'_>,
         held_out: usize,
     ) -> Result<(), PrecisionError> {
+        // What was found is measured in any case.
+        trials.limits = Limits::NONE;
         let metric = self.target.metric;
         let written = self.open_written(&output.model());
         report.measured_by = Some(match &written {
             Some(written) => format!("{}, which ran the file", written.engine().name()),
             None => format!("runs in which values are rounded; no engine here runs {}", report::short(self.to)),
         });
-        let lowered = |sample: &Sample, id| match &written {
-            Some(written) => run(&*written.plan(&sample.inputs)?, id, &sample.inputs, NoObserver),
-            None => {
-                let observer = lowered_run::LoweredRun { slots: &sample.slots, lowering: trials.lowering, kept };
-                run(&*sample.plan, id, &sample.inputs, observer)
-            }
-        };
+        let lowered = |sample: &Sample, id| trials.outputs(written.as_ref(), id, sample, kept);
         let mut values = Vec::new();
         for (index, sample) in trials.samples.iter().enumerate() {
             values.push(metric.of(&lowered(sample, RunId(index as u64))?, &sample.outputs));
         }
         let values: Option<Vec<f64>> = values.into_iter().collect();
-        report.value = values.map(|values| mean(&values));
+        report.value = values.map(|values| metric.mean(&values));
         let mut values = Vec::new();
         for index in report.inputs..report.inputs + held_out {
             let inputs: Vec<Tensor> = self.inputs.batch(&self.graph, index)?.tensors;
@@ -404,7 +409,7 @@ impl PrecisionJob {
                 sample if Arc::ptr_eq(&sample.plan, &plan) => sample.slots.clone(),
                 _ => {
                     let ids = trials.lowering.candidates().map(|operator| operator.id).collect();
-                    RoundedSlots::of(&*plan, trials.lowering, &ids)
+                    RoundedSlots::of(&*plan, trials.lowering, &ids, true)
                 }
             };
             let sample = Sample { plan, slots, inputs, outputs };
@@ -420,8 +425,7 @@ impl PrecisionJob {
         let engines = std::iter::once(&self.engine).chain(&self.other_engine);
         let inputs = self.inputs.batch(&self.graph, 0).ok()?.tensors;
         engines.into_iter().find_map(|engine| {
-            let options = LoadOptions { budget: self.budget, ..LoadOptions::new(Fidelity::Exact, self.threads) };
-            let session = Session::with_engine(engine.open().ok()?, Arc::clone(&graph), &options).ok()?;
+            let session = self.session(engine, Arc::clone(&graph), Fidelity::Exact).ok()?;
             session.plan(&inputs).is_ok().then_some(session)
         })
     }
@@ -432,7 +436,7 @@ const MOST_SEEN: usize = 8;
 
 /// Returns the types of the values that the kernels of a plan compute.
 fn known_types(plan: &dyn Plan) -> Vec<(ValueId, TensorInfo)> {
-    let of_kernel = |kernel: &opscope_model::Kernel| {
+    let of_kernel = |kernel: &Kernel| {
         let outputs = kernel.outputs.clone().into_iter().zip(kernel.output_types.clone());
         let known = outputs.flat_map(|(values, found)| values.into_iter().map(move |value| (value, found.clone())));
         known
@@ -451,7 +455,7 @@ fn ordered<'g>(
     measured: &[Measured],
 ) -> Result<(Vec<Candidate<'g>>, u64), PrecisionError> {
     let mut candidates: Vec<Candidate<'g>> =
-        operators.iter().map(|operator| Candidate { operator, error: OperatorError::default(), ticks: 0 }).collect();
+        operators.iter().map(|operator| Candidate { operator, error: None, ticks: 0 }).collect();
     let plan = Arc::clone(&trials.samples[trials.samples.len() - 1].plan);
     let mut total = 0;
     for (kernel, measured) in plan.kernels().iter().zip(measured) {
@@ -459,7 +463,7 @@ fn ordered<'g>(
         let Some(id) = kernel.operator() else { continue };
         if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.operator.id == id) {
             candidate.ticks += measured.ticks;
-            candidate.error.join(&measured.error);
+            candidate.error.get_or_insert_default().join(&measured.error);
         }
     }
     order::sort(&mut candidates, trials.lowering);

@@ -2,19 +2,37 @@
 
 use opscope_onnx::{Lowering, Operator};
 
-use super::errors::{OperatorError, rounding_unit};
+use opscope_tensor::DType;
+
+use super::errors::{Cause, OperatorError, rounding_unit};
 
 /// An operator that can be lowered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate<'g> {
     pub operator: &'g Operator,
-    pub error: OperatorError,
+    /// `None` if the engine does not show the operator.
+    pub error: Option<OperatorError>,
     /// The time that it takes in float32, in ticks of the clock.
     pub ticks: u64,
 }
 
+impl Candidate<'_> {
+    /// Returns why the operator's error is larger than that of rounding, or `None` if it is not, or not known.
+    pub fn cause(&self, dtype: DType) -> Option<Cause> {
+        self.error.and_then(|error| error.cause(dtype))
+    }
+}
+
 /// Errors grow at most this much on the way through one operator and the ones behind it.
 const MOST_GAIN: f64 = 1e9;
+/// They become smaller at most this much: an operator may add a large number.
+const LEAST_GAIN: f64 = 1e-9;
+
+/// The error of an operator that the engine does not show, in rounding units.
+const UNKNOWN: f64 = 64.0;
+
+/// The error of a wrong count, in rounding units: it may be an index.
+const COUNTS: f64 = 4096.0;
 
 /// Sorts candidates, the most suspect first: by the estimated effect on the model's outputs, and among those of like
 /// effect by time, the cheapest first.
@@ -27,7 +45,7 @@ pub(super) fn sort(candidates: &mut [Candidate<'_>], lowering: &Lowering<'_>) {
     let operators = graph.all_operators().count();
     let mut errors = vec![None; operators];
     for candidate in candidates.iter() {
-        errors[candidate.operator.id.index()] = Some(candidate.error);
+        errors[candidate.operator.id.index()] = candidate.error;
     }
     // From the last operator to the first: how much an error of its outputs grows behind it.
     let mut gains = vec![1f64; operators];
@@ -35,14 +53,21 @@ pub(super) fn sort(candidates: &mut [Candidate<'_>], lowering: &Lowering<'_>) {
     for operator in all.iter().rev() {
         let consumers = operator.outputs.iter().flatten().flat_map(|output| &graph.value(*output).consumers);
         let behind = consumers.map(|consumer| {
-            let own = errors[consumer.index()].map_or(1.0, |error| error.gain().clamp(0.5, MOST_GAIN));
+            let own = errors[consumer.index()].map_or(1.0, |error| error.gain().clamp(LEAST_GAIN, MOST_GAIN));
             own * gains[consumer.index()]
         });
-        gains[operator.id.index()] = behind.reduce(f64::max).unwrap_or(1.0).clamp(1e-3, MOST_GAIN);
+        gains[operator.id.index()] = behind.reduce(f64::max).unwrap_or(1.0).clamp(LEAST_GAIN, MOST_GAIN);
     }
     // Effects within a factor of four are alike.
     let rank = |candidate: &Candidate<'_>| {
-        let own = candidate.error.rounded.relative().max(unit / 4.0);
+        let own = match candidate.error {
+            None => UNKNOWN * unit,
+            Some(error) => {
+                let least =
+                    if error.cause(lowering.dtype()).is_some_and(|cause| cause.is_of_counts()) { COUNTS } else { 0.25 };
+                error.rounded.relative().max(least * unit)
+            }
+        };
         let effect = (own * gains[candidate.operator.id.index()] / unit).min(1e30);
         (effect.log2() / 2.0).round() as i64
     };

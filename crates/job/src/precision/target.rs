@@ -45,6 +45,25 @@ impl Metric {
         self == Self::RelativeError
     }
 
+    /// Returns the value for several sets of inputs: the mean, or for [`Metric::Sqnr`] the ratio of the mean error, in
+    /// decibels.
+    pub fn mean(self, values: &[f64]) -> f64 {
+        let mean = |values: &mut dyn Iterator<Item = f64>, count: usize| values.sum::<f64>() / count as f64;
+        match self {
+            Self::Sqnr => -10.0 * mean(&mut values.iter().map(|sqnr| 10f64.powf(-sqnr / 10.0)), values.len()).log10(),
+            _ => mean(&mut values.iter().copied(), values.len()),
+        }
+    }
+
+    /// Returns the best value that there can be.
+    fn best(self) -> f64 {
+        match self {
+            Self::Cosine | Self::Argmax | Self::Top(_) => 1.0,
+            Self::RelativeError => 0.0,
+            Self::Sqnr => f64::INFINITY,
+        }
+    }
+
     /// Measures the worst of the outputs that are floating-point numbers. Returns `None` if an output has a NaN or an
     /// infinity that the reference does not have, or if no output has floating-point numbers.
     pub fn of(self, outputs: &[Tensor], references: &[Tensor]) -> Option<f64> {
@@ -108,6 +127,13 @@ fn largest(tensor: &Tensor, range: std::ops::Range<usize>, k: usize) -> Vec<usiz
 }
 
 impl Target {
+    /// Returns whether the mean of `all` values can still keep the bound, after these ones.
+    pub fn can_be_met(&self, values: &[f64], all: usize) -> bool {
+        let mut values = values.to_vec();
+        values.resize(all, self.metric.best());
+        self.is_met(Some(self.metric.mean(&values)))
+    }
+
     /// Returns whether a value keeps the bound. A value that could not be measured does not.
     pub fn is_met(&self, value: Option<f64>) -> bool {
         value.is_some_and(|value| match self.metric.is_an_error() {
@@ -213,6 +239,17 @@ mod tests {
         assert_eq!(worst, Some(0.0));
         let worst = Metric::RelativeError.of(&[good, bad], &[reference.clone(), reference]).unwrap();
         assert!((worst - 2f64.sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_mean_can_be_met_as_long_as_the_best_values_would_do() {
+        let target: Target = "cosine >= 0.9".parse().unwrap();
+        assert!(target.can_be_met(&[0.61], 4) && !target.can_be_met(&[0.59], 4));
+        let target: Target = "relative_error <= 0.1".parse().unwrap();
+        assert!(target.can_be_met(&[0.39], 4) && !target.can_be_met(&[0.41], 4));
+        let target: Target = "sqnr >= 40".parse().unwrap();
+        // Half of the error of the first set: 3 dB more.
+        assert!(target.can_be_met(&[37.1], 2) && !target.can_be_met(&[36.9], 2));
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use opscope_model::{Action, Dispatch, EngineError, Interest, Plan, RunId, RunObserver};
-use opscope_onnx::{Lowering, OperatorId};
+use opscope::Session;
+use opscope_model::{Action, Dispatch, EngineError, Interest, KernelSet, NoObserver, Plan, RunId, RunObserver};
+use opscope_onnx::{Graph, Lowering, OperatorId};
 use opscope_tensor::{Tensor, TensorView};
 
 use super::PrecisionError;
@@ -23,6 +24,13 @@ pub(super) struct Limits<'a> {
     pub end: Option<Instant>,
 }
 
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl Limits<'static> {
+    /// No limits.
+    pub const NONE: Self = Self { cancelled: &NEVER, end: None };
+}
+
 impl Limits<'_> {
     pub fn is_over(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed) || self.end.is_some_and(|end| Instant::now() > end)
@@ -37,8 +45,18 @@ pub(super) struct Sample {
     pub outputs: Vec<Tensor>,
 }
 
+/// How a set is tried.
+pub(super) enum Way<'a> {
+    /// The original runs, and values are rounded on the way: the model is loaded once, for any type.
+    Rounding,
+    /// The file that would be written is loaded and run: where the engine does not show an operator that can be lowered,
+    /// as in the body of a loop, or cannot replace a weight for one run.
+    File(Box<dyn Fn(Arc<Graph>) -> Result<Session, PrecisionError> + 'a>),
+}
+
 /// The runs of a search.
 pub(super) struct Trials<'a> {
+    pub way: Way<'a>,
     pub lowering: &'a Lowering<'a>,
     pub samples: Vec<Sample>,
     pub target: Target,
@@ -67,14 +85,16 @@ impl Trials<'_> {
         Ok(Verdict { is_met: trial.met, value: trial.value })
     }
 
-    /// Returns the mean of the metric over the sets of inputs, and the number of runs. One set whose outputs are not
-    /// finite is enough to know.
+    /// Returns the mean of the metric over the sets of inputs, and the number of runs. It is that of the first sets if
+    /// the others could not change whether the target is met.
     fn measure(&self, kept: &HashSet<OperatorId>) -> Result<(Option<f64>, f64), Cut<PrecisionError>> {
+        let loaded = match &self.way {
+            Way::Rounding => None,
+            Way::File(load) => Some(self.file(kept).and_then(load).map_err(Cut::Failed)?),
+        };
         let mut values = Vec::new();
         for (index, sample) in self.samples.iter().enumerate() {
-            let lowered = LoweredRun { slots: &sample.slots, lowering: self.lowering, kept };
-            let observer = UntilOver { inner: lowered, limits: self.limits };
-            let outputs = match run(&*sample.plan, RunId(index as u64), &sample.inputs, observer) {
+            let outputs = match self.outputs(loaded.as_ref(), RunId(index as u64), sample, kept) {
                 Err(EngineError::Stopped(_)) if self.limits.is_over() => return Err(Cut::Enough),
                 outputs => outputs.map_err(|error| Cut::Failed(error.into()))?,
             };
@@ -82,14 +102,43 @@ impl Trials<'_> {
                 Some(value) => values.push(value),
                 None => return Ok((None, (index + 1) as f64)),
             }
+            if !self.target.can_be_met(&values, self.samples.len()) {
+                break;
+            }
         }
-        Ok((Some(mean(&values)), values.len() as f64))
+        Ok((Some(self.target.metric.mean(&values)), values.len() as f64))
+    }
+
+    /// Returns the model with these operators kept, as it would be written.
+    fn file(&self, kept: &HashSet<OperatorId>) -> Result<Arc<Graph>, PrecisionError> {
+        let file = self.lowering.file(&lowered(self.lowering, kept))?.encode()?;
+        Ok(Arc::new(Graph::from_bytes(&self.lowering.graph().source.path, file)?))
+    }
+
+    /// Runs the model on one set of inputs with these operators kept: the loaded file, or else the original.
+    pub fn outputs(
+        &self,
+        loaded: Option<&Session>,
+        id: RunId,
+        sample: &Sample,
+        kept: &HashSet<OperatorId>,
+    ) -> Result<Vec<Tensor>, EngineError> {
+        match loaded {
+            Some(session) => {
+                let observer = UntilOver { inner: NoObserver, limits: self.limits };
+                run(&*session.plan(&sample.inputs)?, id, &sample.inputs, observer)
+            }
+            None => {
+                let lowered = LoweredRun { slots: &sample.slots, lowering: self.lowering, kept };
+                run(&*sample.plan, id, &sample.inputs, UntilOver { inner: lowered, limits: self.limits })
+            }
+        }
     }
 }
 
-/// Returns the mean of some numbers.
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+/// Returns the candidates that are not kept.
+pub(super) fn lowered(lowering: &Lowering<'_>, kept: &HashSet<OperatorId>) -> HashSet<OperatorId> {
+    lowering.candidates().map(|operator| operator.id).filter(|id| !kept.contains(id)).collect()
 }
 
 /// Stops a run between two operators when the search is over.
@@ -100,7 +149,7 @@ struct UntilOver<'a, O> {
 
 impl<O: RunObserver> RunObserver for UntilOver<'_, O> {
     fn interest(&self) -> Interest {
-        self.inner.interest()
+        Interest { before: KernelSet::All, ..self.inner.interest() }
     }
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {

@@ -9,6 +9,7 @@ use opscope_onnx::{Graph, Lowering, OperatorId};
 
 use super::PrecisionError;
 use super::report::short;
+use super::trials::lowered;
 
 /// The directory. Each file in it is whole, or not there.
 pub(super) struct Output<'a> {
@@ -52,10 +53,9 @@ impl<'a> Output<'a> {
     /// # Errors
     /// Returns an error if a file cannot be written; the one of before is then still there.
     pub fn write(&self, kept: &HashSet<OperatorId>) -> Result<(), PrecisionError> {
-        let lowered = self.lowering.candidates().map(|operator| operator.id).filter(|id| !kept.contains(id)).collect();
-        self.lowering.file(&lowered)?.write(&self.model())?;
+        self.lowering.file(&lowered(self.lowering, kept))?.write(&self.model())?;
         let names = self.graph.all_operators().filter(|operator| kept.contains(&operator.id));
-        let names: String = names.map(|operator| format!("{}\n", operator.name)).collect();
+        let names: String = names.map(|operator| format!("{}\n", self.graph.node_name(operator))).collect();
         self.replace(&self.list(), names.as_bytes())
     }
 

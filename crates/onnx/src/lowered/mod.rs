@@ -72,16 +72,18 @@ impl<'g> Lowering<'g> {
     }
 
     fn can_be_lowered(&self, operator: &Operator) -> bool {
-        let mut outputs = operator.outputs.iter().flatten().peekable();
-        outputs.peek().is_some_and(|&&output| self.is_float(output))
+        let Some(fixed) = types::fixed(self.graph, operator, self.dtype) else { return false };
+        let present = |slot: usize| operator.outputs.get(slot).copied().flatten();
+        operator.outputs.iter().flatten().next().is_some_and(|&output| self.is_float(output))
             && operator.outputs.iter().flatten().any(|output| self.depends[output.index()])
-            && types::fixed_inputs(self.graph, operator, self.dtype).is_some()
+            && !fixed.outputs.iter().any(|slot| present(*slot).is_some())
     }
 
     /// Returns whether an operator, if it is lowered, takes the input in this slot in the narrower type.
     pub fn lowers_input(&self, operator: &Operator, slot: usize) -> bool {
-        let fixed = types::fixed_inputs(self.graph, operator, self.dtype).unwrap_or_default();
-        !fixed.contains(&slot) && operator.inputs[slot].is_some_and(|input| self.is_float(input))
+        let fixed = types::fixed(self.graph, operator, self.dtype);
+        fixed.is_some_and(|fixed| !fixed.inputs.contains(&slot))
+            && operator.inputs[slot].is_some_and(|input| self.is_float(input))
     }
 
     /// Returns these operators, and those that move constants for them alone. These need no rounding of their own, and

@@ -11,8 +11,15 @@ use crate::{Graph, Operator};
 /// bf16. Written by `scripts/onnx-float-types` from ONNX's own schemas.
 const TABLE: &str = include_str!("types.txt");
 
-/// What an operator can do in a type: `None` if it cannot compute in it, else the inputs that must stay float32.
-type Rule = Option<Vec<usize>>;
+/// What stays float32 of an operator that computes in a narrower type, by slot.
+#[derive(Debug, Default)]
+pub(super) struct Fixed {
+    pub inputs: Vec<usize>,
+    pub outputs: Vec<usize>,
+}
+
+/// `None` if the operator cannot compute in the type.
+type Rule = Option<Fixed>;
 
 struct Row {
     since: i64,
@@ -34,8 +41,11 @@ static ROWS: LazyLock<HashMap<&'static str, Vec<Row>>> = LazyLock::new(|| {
 fn rule(cell: &str) -> Rule {
     match cell {
         "no" => None,
-        "yes" => Some(Vec::new()),
-        inputs => inputs.split(',').map(|input| input.parse().ok()).collect(),
+        "yes" => Some(Fixed::default()),
+        fixed => {
+            let slots = |kind| fixed.split(',').filter_map(move |slot| slot.strip_prefix(kind)?.parse().ok()).collect();
+            Some(Fixed { inputs: slots('i'), outputs: slots('o') })
+        }
     }
 }
 
@@ -53,9 +63,9 @@ const LEFT: &[&str] = &[
     "Range",
 ];
 
-/// Returns the inputs of an operator that must stay float32 if the operator computes in `dtype`. Returns `None` if it
-/// cannot compute in that type, by ONNX's rules or because it has graphs inside.
-pub(super) fn fixed_inputs(graph: &Graph, operator: &Operator, dtype: DType) -> Option<&'static [usize]> {
+/// Returns what stays float32 of an operator that computes in `dtype`. Returns `None` if it cannot compute in that type,
+/// by ONNX's rules or because it has graphs inside.
+pub(super) fn fixed(graph: &Graph, operator: &Operator, dtype: DType) -> Option<&'static Fixed> {
     let name = operator.op_type.as_str();
     let stays = LEFT.contains(&name) || ["Random", "Sequence", "Optional"].iter().any(|word| name.starts_with(word));
     if !operator.domain.is_empty() || stays || !graph.bodies_of(operator.id).is_empty() {
@@ -64,8 +74,8 @@ pub(super) fn fixed_inputs(graph: &Graph, operator: &Operator, dtype: DType) -> 
     let version = graph.opsets.get("").copied().unwrap_or(1);
     let row = ROWS.get(name)?.iter().rev().find(|row| row.since <= version)?;
     match dtype {
-        DType::F16 => row.fp16.as_deref(),
-        DType::Bf16 => row.bf16.as_deref(),
+        DType::F16 => row.fp16.as_ref(),
+        DType::Bf16 => row.bf16.as_ref(),
         _ => None,
     }
 }
