@@ -7,6 +7,7 @@ import networks
 import numpy as np
 import onnx
 import planted
+from onnx import numpy_helper
 
 MOST_PLANTED = 5
 MARGIN = 5.0
@@ -67,34 +68,34 @@ def below_noise(seed, index):
     sets = inputs_of(rng, b, 8)
     target = [judge.Target("relative_error", 1e-9), judge.Target("sqnr", 200.0)][index % 2]
     case = Case(f"noise_{index:04}", ["below noise"], b.model(), sets, 4, target, [])
-    nudged = judge.outputs(case.model, [nudge(arrays) for arrays in sets])
-    if case.target.met_by(judge.measured(target.metric, judge.outputs(case.model, sets), nudged)):
+    if target.met_by(judge.measured(target.metric, judge.outputs(case.model, sets), judge.outputs(nudged(case.model), sets))):
         raise SystemExit(f"the target of seed {seed}, number {index} is not below the noise")
     return case
 
 
-def nudge(arrays):
-    """The inputs, with each number moved to its neighbour, or one input of integers more."""
-    return {
-        name: np.nextafter(array, np.float32(np.inf)) if array.dtype == np.float32 else array
-        for name, array in arrays.items()
-    }
+def nudged(model):
+    """The model, with each number of its weights moved to its neighbour."""
+    moved = onnx.ModelProto()
+    moved.CopyFrom(model)
+    for weight in moved.graph.initializer:
+        array = numpy_helper.to_array(weight)
+        if array.dtype == np.float32:
+            weight.CopyFrom(numpy_helper.from_array(np.nextafter(array, np.float32(np.inf)), weight.name))
+    return moved
 
 
 def groups_of(rng, first):
     """Groups to plant, of which the first has this kind, and the kinds of all."""
     kinds, groups, room = [], [], MOST_PLANTED
-    kind = first
-    while kind:
-        fits = [group for least, group in planted.KINDS[kind] if least <= room]
-        group = fits[int(rng.integers(len(fits)))]
-        least = next(least for least, each in planted.KINDS[kind] if each is group)
+    open_groups = [(first, least, group) for least, group in planted.KINDS[first]]
+    while open_groups:
+        kind, least, group = open_groups[int(rng.integers(len(open_groups)))]
         most = room if not groups and rng.random() < 0.5 else least
         kinds.append(kind)
         groups.append(lambda b, x, group=group, most=most, kind=kind: grouped(b, x, group, most, kind))
         room -= most
-        open_kinds = [each for each, group in planted.KINDS.items() if min(least for least, _ in group) <= room]
-        kind = str(rng.choice(open_kinds)) if open_kinds and rng.random() < 0.7 else None
+        every = [(kind, least, group) for kind, several in planted.KINDS.items() for least, group in several]
+        open_groups = [each for each in every if each[1] <= room] if rng.random() < 0.7 else []
     return kinds, groups
 
 

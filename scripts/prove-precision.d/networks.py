@@ -25,6 +25,13 @@ class Builder:
         yield
         self.scope.pop()
 
+    @contextlib.contextmanager
+    def aside(self):
+        """Gives the list of the nodes that are added meanwhile, for a body."""
+        outside, self.nodes = self.nodes, []
+        yield self.nodes
+        self.nodes = outside
+
     def name(self, last):
         full = "/".join(["", *self.scope, last])
         self.names[full] += 1

@@ -2,7 +2,7 @@
 that depends on each of its marked operators."""
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 LONGEST = 4000
 """As many elements have the inputs that are counted."""
@@ -113,6 +113,23 @@ def stalled_chain(b, x, room):
     return b.linear(b.op("Sub", total, b.number(far), keep=True))
 
 
+def long_loop(b, x, room):
+    """Many additions in a loop. Its body is where the operator is that has to stay wide."""
+    count, name = int(b.rng.integers(200, 400)), b.name("Loop")
+    step = b.op("Mul", b.op("Sigmoid", b.linear(b.norm(x), gain=1.5)), b.number(uniform(b, 6, 10)))
+    with b.within(name.rsplit("/")[-1]), b.aside() as nodes:
+        go_on = b.op("Identity", f"{name}_more")
+        total = b.op("Add", f"{name}_total", step, keep=True)
+    shape = [b.inputs[0].type.tensor_type.shape.dim[0].dim_param or b.batch, b.rows, b.width]
+    values = [("index", TensorProto.INT64, []), ("more", TensorProto.BOOL, []), ("total", TensorProto.FLOAT, shape)]
+    values = [helper.make_tensor_value_info(f"{name}_{each}", *of) for each, *of in values]
+    results = [(go_on, TensorProto.BOOL, []), (total, TensorProto.FLOAT, shape)]
+    body = helper.make_graph(nodes, "body", values, [helper.make_tensor_value_info(*each) for each in results])
+    trips, always = b.weight(np.array(count, np.int64), "trips"), b.weight(np.array(True), "always")
+    b.nodes.append(helper.make_node("Loop", [trips, always, b.norm(x)], [f"{name}_output_0"], name, body=body))
+    return b.linear(b.norm(b.op("Mul", f"{name}_output_0", b.number(1 / count))))
+
+
 # Counts above 2,048, which float16 has only every second one of.
 
 
@@ -191,7 +208,7 @@ KINDS = {
     "overflow": [(3, rms_overflow), (2, sum_overflow)],
     "softmax": [(3, softmax_overflow), (3, softmax_attention)],
     "subnormal": [(3, softmax_underflow), (3, tiny_variance), (3, tiny_product)],
-    "accumulation": [(4, window_sums), (3, stalled_chain)],
+    "accumulation": [(4, window_sums), (3, stalled_chain), (1, long_loop)],
     "count": [(1, count_positions), (3, count_angles), (1, count_last)],
     "cancellation": [(3, far_mean), (5, mean_of_squares)],
 }

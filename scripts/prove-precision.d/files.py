@@ -1,0 +1,115 @@
+"""Checks what `opscope precision` wrote: the model in mixed precision, keep.txt and precision.json."""
+
+import collections
+
+import judge
+import numpy as np
+import onnx
+from onnx import TensorProto
+
+FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16}
+MOST_RUNS = 40
+
+
+def faults_of_model(case, tried, path, kept):
+    """What is wrong with the written model."""
+    try:
+        onnx.checker.check_model(str(path), full_check=True)
+        written = onnx.load(path)
+        results = judge.outputs(path.read_bytes(), tried.sets, optimised=True)
+    except Exception as error:  # of the checker, of protobuf, or of ONNX Runtime
+        yield f"the written model is refused: {str(error).splitlines()[0]}"
+        return
+    for field in ("input", "output"):
+        before, after = ([(value.name, value.type) for value in getattr(model.graph, field)] for model in (case.model, written))
+        if before != after:
+            yield f"the written model's {field}s are others"
+    value = judge.measured(case.target.metric, tried.references, results)
+    if not case.target.met_by(value):
+        yield f"the written model's outputs miss the target in ONNX Runtime: {value:.6g}"
+    yield from double_casts(written)
+    yield from precisions(case, tried, written, kept)
+
+
+def all_nodes(graph):
+    for node in graph.node:
+        yield node
+        for body in judge.bodies(node):
+            yield from all_nodes(body)
+
+
+def double_casts(written):
+    casts = [node for node in all_nodes(written.graph) if node.op_type == "Cast"]
+    results = {node.output[0] for node in casts}
+    for node in casts:
+        if node.input[0] in results:
+            yield f"the Cast {node.name} takes the output of a Cast"
+
+
+def precisions(case, tried, written, kept):
+    """What of the candidates computes in another precision than it should."""
+    of = judge.types(written)
+    found = collections.defaultdict(list)
+    for node in all_nodes(written.graph):
+        found[node.name].append(node)
+    for name, node in tried.candidates.items():
+        if len(found[name]) != 1 or found[name][0].op_type != node.op_type:
+            yield f"{name} is {len(found[name])} times in the written model, or another operator"
+            continue
+        wanted = TensorProto.FLOAT if name in kept else TensorProto.FLOAT16
+        for value in may_be_half(found[name][0], case.model.opset_import[0].version):
+            if of.get(value) in FLOATS and of[value] != wanted:
+                yield f"{name} should compute in {TensorProto.DataType.Name(wanted)}, but {value} is not"
+
+
+def may_be_half(node, opset):
+    """The inputs and outputs of a node of which the standard allows float16."""
+    schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
+    for names, formal in ((node.input, schema.inputs), (node.output, schema.outputs)):
+        for index, name in enumerate(names):
+            if name and "tensor(float16)" in formal[min(index, len(formal) - 1)].types:
+                yield name
+
+
+def faults_of_record(case, tried, record, kept, value):
+    """What of precision.json is not what the judge finds."""
+    told = {
+        "schema": "opscope.precision/1",
+        "to": "fp16",
+        "target": str(case.target),
+        "candidates": len(tried.candidates),
+        "minimal": True,
+    }
+    for key, wanted in told.items():
+        if record.get(key) != wanted:
+            yield f"{key} is {record.get(key)!r}, not {wanted!r}"
+    if {each["operator"] for each in record["kept"]} != kept:
+        yield "precision.json keeps other operators than keep.txt"
+    for each in record["kept"]:
+        name, without = each["operator"], each["value_without"]
+        if name in tried.candidates and each["op_type"] != tried.candidates[name].op_type:
+            yield f"{name} is no {each['op_type']}"
+        if without is not None and case.target.met_by(without):
+            yield f"the value without {name} is {without}, which meets the target"
+    if record["full_runs"] > MOST_RUNS:
+        yield f"{record['full_runs']} full runs"
+    lowest = record["all_low"]
+    yield from differs(case, "all_low.value", lowest["value"], tried.value(case.target.metric, []))
+    if lowest["first"] not in tried.candidates:
+        yield f"all_low.first is {lowest['first']!r}, which is no candidate"
+    yield from differs(case, "value", record["value"], value)
+    out, rest = record["held_out"], case.sets[case.search :]
+    if out["inputs"] != len(rest) or not out["low"] <= out["mean"] <= out["high"]:
+        yield f"held_out is {out}, of {len(rest)} sets"
+    yield from differs(case, "held_out.mean", out["mean"], judge.Judge(case.model, rest).value(case.target.metric, kept))
+
+
+def differs(case, key, told, found):
+    """A line if a value is not about the judge's: both engines round the same, but add in another order."""
+    metric = case.target.metric
+    if (told is None) != bool(np.isnan(found)):
+        yield f"{key} is {told}, the judge finds {found:.6g}"
+    elif told is not None:
+        first, second = (judge.loss(metric, each) for each in (told, found))
+        if abs(first - second) > 0.5 * second + (0.03 if metric in ("argmax", "top5") else 1e-5):
+            yield f"{key} is {told}, the judge finds {found:.6g}"
