@@ -74,6 +74,12 @@ def half(array):
         return array.astype(np.float16).astype(np.float32)
 
 
+def pair(name, to):
+    """The nodes that round a value."""
+    down = helper.make_node("Cast", [name], [f"{to}/half"], f"{to}/down", to=HALF)
+    return [down, helper.make_node("Cast", [f"{to}/half"], [to], f"{to}/up", to=FLOAT)]
+
+
 def lowered(model, low):
     """The model in float32, with its values rounded as if the nodes of these names were in half precision."""
     of = types(model)
@@ -88,10 +94,6 @@ def lower(graph, low, of, outer):
     rounded, nodes = dict(outer), []
     weights = {weight.name: weight for weight in graph.initializer}
 
-    def pair(name, to):
-        nodes.append(helper.make_node("Cast", [name], [f"{to}/half"], f"{to}/down", to=HALF))
-        nodes.append(helper.make_node("Cast", [f"{to}/half"], [to], f"{to}/up", to=FLOAT))
-
     def taken(name):
         if of.get(name) != FLOAT:
             return name
@@ -100,7 +102,7 @@ def lower(graph, low, of, outer):
             if name in weights:
                 graph.initializer.append(numpy_helper.from_array(half(numpy_helper.to_array(weights[name])), rounded[name]))
             else:
-                pair(name, rounded[name])
+                nodes.extend(pair(name, rounded[name]))
         return rounded[name]
 
     for node in graph.node:
@@ -116,11 +118,11 @@ def lower(graph, low, of, outer):
         for index, name in enumerate(node.output):
             if of.get(name) == FLOAT:
                 changed.output[index] = f"{name}/wide"
-                pair(f"{name}/wide", name)
+                nodes.extend(pair(f"{name}/wide", name))
                 rounded[name] = name
-    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
-    del graph.node[:]
-    graph.node.extend(copies)
+    made = onnx.GraphProto(node=nodes)
+    graph.ClearField("node")
+    graph.node.extend(made.node)
 
 
 def session(model, optimised=False):
