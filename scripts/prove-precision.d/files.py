@@ -94,9 +94,9 @@ def double_casts(written):
 
 
 def precisions(case, tried, written, kept):
-    """What of the candidates computes in another precision than it should."""
+    """What of the candidates computes in another precision than it should: a line for each type of operator."""
     of = judge.types(written)
-    found = collections.defaultdict(list)
+    found, wrong = collections.defaultdict(list), collections.defaultdict(list)
     for node in all_nodes(written.graph):
         found[node.name].append(node)
     for name, node in tried.candidates.items():
@@ -108,7 +108,9 @@ def precisions(case, tried, written, kept):
             if value not in of:
                 yield f"{name}: nothing tells the type of {value}"
             elif of[value] in FLOATS and of[value] != wanted:
-                yield f"{name} should compute in {TensorProto.DataType.Name(wanted)}, but {value} is not"
+                wrong[node.op_type, TensorProto.DataType.Name(wanted)].append(f"{value} of {name}")
+    for (op_type, wanted), values in wrong.items():
+        yield f"{op_type} should compute in {wanted}, but {len(values)} values are not, such as {values[0]}"
 
 
 def may_be_half(node, opset):
