@@ -38,6 +38,12 @@ class Case:
         onnx.save(self.model, place / f"{self.name}.onnx")
         return place / f"{self.name}.onnx", inputs
 
+    def command(self, opscope, place):
+        """The command's line, with the files written that it takes. It writes to `place`/out."""
+        model, inputs = self.write(place)
+        options = ["--to", "fp16", "--input", inputs, "--search", self.search, "--keep-within", self.target]
+        return [str(each) for each in [opscope, "precision", model, *options, "--output", place / "out"]]
+
 
 def draw(seed, index, small=False):
     """The network of a number, and how many were drawn until one was good."""
