@@ -134,10 +134,10 @@ def faults_of_record(case, tried, record, kept, value):
     for key, wanted in told.items():
         if record.get(key) != wanted:
             yield f"{key} is {record.get(key)!r}, not {wanted!r}"
-    if {each["operator"] for each in record["kept"]} != kept:
+    if {each["node"] for each in record["kept"]} != kept:
         yield "precision.json keeps other operators than keep.txt"
     for each in record["kept"]:
-        name, without = each["operator"], each["value_without"]
+        name, without = each["node"], each["value_without"]
         if name in tried.candidates and each["op_type"] != tried.candidates[name].op_type:
             yield f"{name} is no {each['op_type']}"
         if without is not None and case.target.met_by(without):

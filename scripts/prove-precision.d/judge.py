@@ -241,7 +241,8 @@ def of_loss(metric, amount):
 
 
 def measured(metric, references, found):
-    """The mean over the sets of inputs of the worst float output; NaN where something is not finite that is in the reference."""
+    """The mean over the sets of inputs of the worst float output, for sqnr of the squared error; NaN where something is not finite that is in
+    the reference."""
     worst = max if metric in SMALLER_IS_BETTER else min
     values = []
     for expected, given in zip(references, found):
@@ -249,6 +250,8 @@ def measured(metric, references, found):
         if any(np.any(np.isfinite(x) & ~np.isfinite(y)) for x, y in pairs):
             return float("nan")
         values.append(worst(METRICS[metric](x.astype(np.float64), y.astype(np.float64)) for x, y in pairs))
+    if metric == "sqnr":
+        return float(-10 * np.log10(np.mean([10 ** (-value / 10) for value in values])))
     return float(np.mean(values))
 
 

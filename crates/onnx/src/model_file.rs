@@ -69,6 +69,20 @@ impl<'g> ModelFile<'g> {
         self.proto.graph.get_or_insert_default()
     }
 
+    /// Returns the name of each operator's node in the file, by id. A node without a name has that of the operator.
+    pub fn node_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.graph.all_operators().map(|operator| operator.name.clone()).collect();
+        let Some(main) = &self.proto.graph else { return names };
+        self.graph.each_graph(main, &mut |proto, operators, _| {
+            for operator in operators {
+                if let Some(node) = proto.node.get(operator.position).filter(|node| !node.name.is_empty()) {
+                    names[operator.id.index()].clone_from(&node.name);
+                }
+            }
+        });
+        names
+    }
+
     /// Requests that the tensor with this name be written with elements of another floating-point type. The message
     /// keeps the type and the data that the tensor has.
     pub fn store_as(&mut self, name: &str, dtype: DType) {

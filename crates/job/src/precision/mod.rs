@@ -303,6 +303,7 @@ impl PrecisionJob {
         report.kept_time = ticks as f64 / total.max(1) as f64;
         let kept_operator = |(candidate, without): &(&Candidate<'_>, Option<&search::Verdict>)| KeptOperator {
             operator: candidate.operator.name.clone(),
+            node: output.node(candidate.operator).to_owned(),
             op_type: candidate.operator.op_type.clone(),
             cause: candidate.cause(self.to),
             value_without: without.and_then(|verdict| verdict.value),

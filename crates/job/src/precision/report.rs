@@ -71,6 +71,8 @@ pub struct AllLow {
 pub struct KeptOperator {
     /// Its name.
     pub operator: String,
+    /// The name of its node in the file, which the list has.
+    pub node: String,
     /// Its type.
     pub op_type: String,
     /// What it does in the narrower type, if that alone is more than rounding.

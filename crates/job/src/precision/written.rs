@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use opscope_files::replace_whole;
-use opscope_onnx::{Graph, Lowering, OperatorId};
+use opscope_onnx::{Graph, Lowering, ModelFile, Operator, OperatorId};
 
 use super::PrecisionError;
 use super::report::short;
@@ -16,6 +16,8 @@ pub(super) struct Output<'a> {
     directory: PathBuf,
     /// The name of the model's file.
     name: String,
+    /// The name of each operator's node in the model.
+    nodes: Vec<String>,
     graph: &'a Graph,
     lowering: &'a Lowering<'a>,
 }
@@ -30,7 +32,13 @@ impl<'a> Output<'a> {
         fs::create_dir_all(directory).map_err(failed)?;
         let stem = graph.source.path.file_stem().unwrap_or_default().to_string_lossy();
         let name = format!("{stem}_{}.onnx", short(lowering.dtype()));
-        Ok(Self { directory: directory.to_owned(), name, graph, lowering })
+        let nodes = ModelFile::of(graph)?.node_names();
+        Ok(Self { directory: directory.to_owned(), name, nodes, graph, lowering })
+    }
+
+    /// Returns the name of an operator's node in the model.
+    pub fn node(&self, operator: &Operator) -> &str {
+        &self.nodes[operator.id.index()]
     }
 
     /// Returns the file of trials.
@@ -54,8 +62,8 @@ impl<'a> Output<'a> {
     /// Returns an error if a file cannot be written; the one of before is then still there.
     pub fn write(&self, kept: &HashSet<OperatorId>) -> Result<(), PrecisionError> {
         self.lowering.file(&lowered(self.lowering, kept))?.write(&self.model())?;
-        let names = self.graph.all_operators().filter(|operator| kept.contains(&operator.id));
-        let names: String = names.map(|operator| format!("{}\n", self.graph.node_name(operator))).collect();
+        let operators = self.graph.all_operators().filter(|operator| kept.contains(&operator.id));
+        let names: String = operators.map(|operator| format!("{}\n", self.node(operator))).collect();
         self.replace(&self.list(), names.as_bytes())
     }
 

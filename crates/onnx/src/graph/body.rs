@@ -56,14 +56,6 @@ impl Graph {
         &self.inner_operators[place(body.operators.start)..place(body.operators.end)]
     }
 
-    /// Returns the name of an operator without those of the operators around it: that of its node, if no other node has
-    /// the same.
-    pub fn node_name<'o>(&self, operator: &'o Operator) -> &'o str {
-        let owner = self.body_of(operator.id).map(|body| self.operator(body.owner).name.as_str());
-        let inner = owner.and_then(|owner| operator.name.strip_prefix(owner)?.strip_prefix('/'));
-        inner.unwrap_or(&operator.name)
-    }
-
     /// Returns the operators whose bodies an operator is part of, outermost first. Empty for an operator of the main
     /// graph.
     pub fn owners_of(&self, operator: OperatorId) -> Vec<OperatorId> {

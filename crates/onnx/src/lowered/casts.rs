@@ -212,6 +212,10 @@ impl Writer<'_, '_> {
                 self.graph(proto, graph.operators_of(body), &place, &body.outputs);
             }
             self.inputs(operator, &mut node);
+            if node.name.is_empty() {
+                // Other programs find it by the name in the list.
+                node.name.clone_from(&operator.name);
+            }
             if operator.is_constant() {
                 nodes.extend(self.constant(operator, node));
                 continue;
