@@ -12,18 +12,16 @@ use opscope::SessionError;
 use opscope::engine::{EngineName, EngineSpec, Library};
 use opscope::model::LoadBudget;
 use opscope::onnx::Graph;
-use opscope::tensor::DType;
 use opscope_job::inputs::{Data, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
-use opscope_job::precision::{PrecisionError, PrecisionHooks, PrecisionJob, PrecisionReport, Progress as Step, Target};
+use opscope_job::precision::{
+    Criterion, LowType, PrecisionError, PrecisionHooks, PrecisionJob, PrecisionReport, Progress as Step, Target,
+};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::engines::{runs, with_hint};
 use crate::exit::{Exit, Failure};
 use crate::options::{EngineArguments, Environment, given_files, one_of, shape_set};
 use crate::terminal::{Messages, Progress, print, print_json};
-
-/// The types that operators can be lowered to.
-const TYPES: [DType; 2] = [DType::F16, DType::Bf16];
 
 /// Sets of generated inputs, of which the search sees a half.
 const GENERATED: u64 = 8;
@@ -34,12 +32,22 @@ pub struct PrecisionArguments {
     /// The ONNX file, in float32
     model: PathBuf,
     /// The type that operators shall compute in
-    #[arg(long, value_name = "TYPE", value_parser = one_of(TYPES, name))]
-    to: DType,
+    #[arg(long, value_name = "TYPE", value_parser = one_of(LowType::ALL, |low| low.name()))]
+    to: LowType,
     /// What the model's outputs must keep of the original's, in the mean over all sets of inputs: cosine >= X,
     /// relative_error <= X, argmax >= X, top5 >= X (or another number), sqnr >= DECIBELS
     #[arg(long, value_name = "TARGET", default_value = "cosine >= 0.999")]
     keep_within: Target,
+    /// Instead of a target: a command, run by sh, that ends with 0 if a model is good enough; {model} in it stands for the
+    /// model's file
+    #[arg(long, value_name = "COMMAND", conflicts_with = "keep_within")]
+    check: Option<String>,
+    /// What chooses the scales of int8, and writes the model; it is run by --python
+    #[arg(long, value_name = "NAME", value_parser = ["onnxruntime"], default_value = "onnxruntime")]
+    quantizer: String,
+    /// A Python with the packages onnx and onnxruntime, for int8
+    #[arg(long, value_name = "PATH", default_value = "python3")]
+    python: PathBuf,
     /// The inputs, as `opscope benchmark` takes them; several sets make the result worth more [default: 8 sets of random
     /// data]
     #[arg(long, value_name = "FILES")]
@@ -75,10 +83,6 @@ pub struct PrecisionArguments {
     quiet: bool,
 }
 
-fn name(dtype: &DType) -> &'static str {
-    if *dtype == DType::Bf16 { "bf16" } else { "fp16" }
-}
-
 /// Reads a number of seconds, or of minutes or hours with the unit behind it.
 fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("'{text}' is no time; write 90s, 30m or 2h");
@@ -108,7 +112,11 @@ pub fn run(arguments: &PrecisionArguments) -> Result<Exit, Failure> {
         to: arguments.to,
         inputs,
         search_inputs: arguments.search,
-        target: arguments.keep_within,
+        python: arguments.python.clone(),
+        criterion: match &arguments.check {
+            Some(command) => Criterion::Check(command.clone()),
+            None => Criterion::Target(arguments.keep_within),
+        },
         output: arguments.output.clone(),
         time: arguments.budget,
     };
@@ -199,6 +207,8 @@ fn failure(error: PrecisionError, job: &PrecisionJob, arguments: &PrecisionArgum
         | PrecisionError::TooFewInputs { .. }
         | PrecisionError::NothingToLower { .. }
         | PrecisionError::NoMetric { .. }
+        | PrecisionError::OriginalFails(_)
+        | PrecisionError::Quantizer { .. }
         | PrecisionError::OtherSearch(_) => Failure::wrong_use(error),
         _ => Failure::failed(error),
     }

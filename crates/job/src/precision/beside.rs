@@ -1,6 +1,7 @@
 //! Two runs at the same time, operator by operator: one of the reference, and one beside it that sees the reference's
-//! outputs. Only the values of one operator are kept.
+//! outputs. Only the values of a few operators are kept.
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -10,25 +11,24 @@ use opscope_clock::Ticks;
 use opscope_model::{
     Action, Dispatch, EngineError, Interest, Iteration, Kernel, KernelId, KernelSet, Plan, RunId, RunObserver,
 };
-use opscope_onnx::Lowering;
+use opscope_onnx::{Lowering, OperatorId};
 use opscope_sys::Mutex;
 use opscope_tensor::{Tensor, TensorView};
 
 use super::errors::OperatorError;
 use super::lowered_run::RoundedSlots;
 
-/// The outputs of a kernel of the reference.
-type Outputs = (KernelId, Vec<Tensor>);
-
-/// What was measured at each kernel.
+/// What was measured at each operator.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Measured {
     pub error: OperatorError,
+    /// Whether the engine shows the operator.
+    pub is_shown: bool,
     /// The time that it took in float32, in ticks of the clock.
     pub ticks: u64,
 }
 
-/// Runs a plan twice on the same inputs. Adds to `measured`, by kernel, what the narrower type does to each operator that
+/// Runs a plan twice on the same inputs. Adds to `measured`, by operator, what the narrower type does to each operator that
 /// can be lowered, given the reference's inputs, and its time in the reference. Returns the reference's outputs.
 ///
 /// # Errors
@@ -40,18 +40,46 @@ pub(super) fn measure(
     lowering: &Lowering<'_>,
     measured: &mut [Measured],
 ) -> Result<Vec<Tensor>, EngineError> {
-    let times = measured.iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
-    let (sender, receiver) = sync_channel(1);
     let wanted: Vec<bool> =
         slots.iter().map(|slots| slots.as_ref().is_some_and(|slots| slots.outputs.contains(&true))).collect();
-    let beside =
-        Beside { slots, lowering, wanted: &wanted, reference: Mutex::new(receiver), measured: Mutex::new(measured) };
+    let errors = Mutex::new(vec![OperatorError::default(); measured.len()]);
+    let outputs = beside((plan, plan), inputs, &wanted, measured, |reference| Rounded {
+        slots,
+        lowering,
+        wanted: &wanted,
+        reference,
+        errors: &errors,
+    })?;
+    for (measured, error) in measured.iter_mut().zip(errors.into_inner()) {
+        measured.error.join(&error);
+    }
+    for (kernel, _) in plan.kernels().iter().zip(slots).filter(|(_, slots)| slots.is_some()) {
+        if let Some(operator) = kernel.operator() {
+            measured[operator.index()].is_shown = true;
+        }
+    }
+    Ok(outputs)
+}
+
+/// Runs the plan of the reference and another one at the same time on the same inputs. The observer of the other one gets
+/// the outputs of the reference's kernels that are wanted. Adds the time of each operator in the reference to `measured`.
+/// Returns the reference's outputs.
+///
+/// # Errors
+/// Returns an error if an engine fails.
+pub(super) fn beside<O: RunObserver>(
+    (original, other): (&dyn Plan, &dyn Plan),
+    inputs: &[Tensor],
+    wanted: &[bool],
+    measured: &mut [Measured],
+    observer: impl FnOnce(ReferenceOutputs) -> O,
+) -> Result<Vec<Tensor>, EngineError> {
+    let (sender, receiver) = sync_channel(1);
+    let times: Vec<AtomicU64> = original.kernels().iter().map(|_| AtomicU64::new(0)).collect();
     let outputs = thread::scope(|scope| {
-        let reference = scope.spawn(|| {
-            let observer = Reference { wanted: &wanted, sender, times: &times };
-            run(plan, RunId(0), inputs, observer)
-        });
-        let beside = run(plan, RunId(1), inputs, beside);
+        let reference = scope.spawn(|| run(original, RunId(0), inputs, Reference { wanted, sender, times: &times }));
+        let queue = Mutex::new((receiver, HashMap::new()));
+        let beside = run(other, RunId(1), inputs, observer(ReferenceOutputs(queue)));
         let reference = reference.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         // If one of them fails, the other only says that it is alone.
         match (reference, beside) {
@@ -60,13 +88,18 @@ pub(super) fn measure(
             (Err(EngineError::Stopped(_)), Err(error)) | (Err(error), Err(_)) => Err(error),
         }
     });
-    for (measured, ticks) in measured.iter_mut().zip(times) {
-        measured.ticks += ticks.into_inner();
+    for (kernel, ticks) in original.kernels().iter().zip(times) {
+        if let Some(operator) = kernel.operator() {
+            measured[operator.index()].ticks += ticks.into_inner();
+        }
     }
     outputs
 }
 
-/// Runs a plan and returns its outputs. Those without a byte form are empty.
+/// Runs a plan and returns its outputs.
+///
+/// # Errors
+/// Returns an error if the engine fails, or if an output has no byte form.
 pub(super) fn run(
     plan: &dyn Plan,
     id: RunId,
@@ -79,6 +112,9 @@ pub(super) fn run(
 }
 
 const ALONE: &str = "the other run has ended";
+
+/// The outputs of one execution of a kernel of the reference.
+type Outputs = (OperatorId, Vec<Tensor>);
 
 /// Sends the outputs of the reference.
 struct Reference<'a> {
@@ -98,9 +134,10 @@ impl RunObserver for Reference<'_> {
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
+        let Some(operator) = dispatch.kernel.operator() else { return Action::Continue };
         let copies: Result<Vec<_>, _> = outputs.iter().map(TensorView::to_tensor).collect();
         match copies {
-            Ok(copies) => match self.sender.send((dispatch.kernel.id, copies)) {
+            Ok(copies) => match self.sender.send((operator, copies)) {
                 Ok(()) => Action::Continue,
                 Err(_) => Action::Stop(ALONE.to_owned()),
             },
@@ -109,36 +146,51 @@ impl RunObserver for Reference<'_> {
     }
 }
 
+/// Receives the outputs of the reference. Those of operators that the other run executes later wait here.
+pub(super) struct ReferenceOutputs(Mutex<(Receiver<Outputs>, HashMap<OperatorId, VecDeque<Vec<Tensor>>>)>);
+
+impl ReferenceOutputs {
+    /// Returns the outputs of the next execution of an operator.
+    ///
+    /// # Errors
+    /// Returns a sentence if the reference ended without it.
+    pub fn of(&self, operator: OperatorId) -> Result<Vec<Tensor>, String> {
+        let mut queue = self.0.lock();
+        let (receiver, waiting) = &mut *queue;
+        loop {
+            if let Some(outputs) = waiting.get_mut(&operator).and_then(VecDeque::pop_front) {
+                return Ok(outputs);
+            }
+            let (sent, outputs) = receiver.recv().map_err(|_| ALONE.to_owned())?;
+            waiting.entry(sent).or_default().push_back(outputs);
+        }
+    }
+}
+
 /// Computes each operator in the narrower type, from the reference's values.
-struct Beside<'a> {
+struct Rounded<'a> {
     slots: &'a [Option<RoundedSlots>],
     lowering: &'a Lowering<'a>,
     wanted: &'a [bool],
-    reference: Mutex<Receiver<Outputs>>,
-    measured: Mutex<&'a mut [Measured]>,
+    reference: ReferenceOutputs,
+    errors: &'a Mutex<Vec<OperatorError>>,
 }
 
-impl Beside<'_> {
-    fn outputs_of(&self, kernel: &Kernel) -> Result<Vec<Tensor>, String> {
-        match self.reference.lock().recv() {
-            Ok((id, outputs)) if id == kernel.id => Ok(outputs),
-            Ok((id, _)) => {
-                Err(format!("the two runs differ: one executes kernel {}, the other {}", kernel.id.index(), id.index()))
-            }
-            Err(_) => Err(ALONE.to_owned()),
-        }
+impl Rounded<'_> {
+    fn slots_of(&self, kernel: &Kernel) -> Option<(&RoundedSlots, OperatorId)> {
+        Some((self.slots[kernel.id.index()].as_ref()?, kernel.operator()?))
     }
 
     fn compare(
         &self,
-        kernel: &Kernel,
+        operator: OperatorId,
         slots: &RoundedSlots,
         outputs: &[TensorView<'_>],
     ) -> Result<Vec<Tensor>, String> {
-        let reference = self.outputs_of(kernel)?;
+        let reference = self.reference.of(operator)?;
         let rounded = RoundedSlots::rounded(&slots.outputs, outputs, self.lowering)?.unwrap_or_default();
-        let mut measured = self.measured.lock();
-        let error = &mut measured[kernel.id.index()].error;
+        let mut errors = self.errors.lock();
+        let error = &mut errors[operator.index()];
         for (slot, ((computed, rounded), reference)) in outputs.iter().zip(&rounded).zip(&reference).enumerate() {
             if let (true, Some(bytes)) = (slots.outputs[slot], computed.bytes()) {
                 error.add_output(bytes, rounded.bytes(), reference.bytes(), self.lowering.dtype());
@@ -148,7 +200,7 @@ impl Beside<'_> {
     }
 }
 
-impl RunObserver for Beside<'_> {
+impl RunObserver for Rounded<'_> {
     fn interest(&self) -> Interest {
         let before = KernelSet::Mask(self.slots.iter().map(Option::is_some).collect());
         let after = KernelSet::Mask(self.wanted.iter().copied().collect());
@@ -156,15 +208,14 @@ impl RunObserver for Beside<'_> {
     }
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
-        let Some(slots) = &self.slots[dispatch.kernel.id.index()] else { return Action::Continue };
+        let Some((slots, operator)) = self.slots_of(dispatch.kernel) else { return Action::Continue };
         match RoundedSlots::rounded(&slots.inputs, inputs, self.lowering) {
             Ok(None) => Action::Continue,
             Ok(Some(tensors)) => {
-                let mut measured = self.measured.lock();
-                let error = &mut measured[dispatch.kernel.id.index()].error;
+                let mut errors = self.errors.lock();
                 for (slot, (input, rounded)) in inputs.iter().zip(&tensors).enumerate() {
                     if let (true, Some(bytes)) = (slots.inputs[slot], input.bytes()) {
-                        error.add_input(bytes, rounded.bytes());
+                        errors[operator.index()].add_input(bytes, rounded.bytes());
                     }
                 }
                 Action::ReplaceInputs(tensors)
@@ -174,8 +225,8 @@ impl RunObserver for Beside<'_> {
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
-        let Some(slots) = &self.slots[dispatch.kernel.id.index()] else { return Action::Continue };
-        match self.compare(dispatch.kernel, slots, outputs) {
+        let Some((slots, operator)) = self.slots_of(dispatch.kernel) else { return Action::Continue };
+        match self.compare(operator, slots, outputs) {
             Ok(reference) => Action::Replace(reference),
             Err(reason) => Action::Stop(reason),
         }

@@ -6,6 +6,8 @@ use opscope_tensor::DType;
 use opscope_text::grouped;
 use serde::Serialize;
 
+use super::low_type::LowType;
+
 /// How far the outputs of one operator are from the reference, if it alone computes in the narrower type.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OperatorError {
@@ -24,6 +26,9 @@ pub(super) struct OperatorError {
     /// Whole numbers beyond those that the type has without gaps, which became others.
     pub lost_counts: u64,
 }
+
+/// An operator's own error is more than rounding if it is this many rounding units.
+const LARGE: f64 = 4.0;
 
 /// Sums of squares.
 #[derive(Debug, Clone, Copy, Default)]
@@ -111,6 +116,15 @@ impl OperatorError {
         }
     }
 
+    /// Adds an output of the quantised operator, and that of the reference.
+    pub fn add_quantised(&mut self, computed: &[u8], reference: &[u8]) {
+        for (computed, reference) in pairs(computed, reference) {
+            self.rounded.add(computed, reference);
+            self.elements += 1;
+        }
+        self.computed = self.rounded;
+    }
+
     fn add_underflow(&mut self, is_lost: bool) {
         self.underflows[0] += u64::from(is_lost);
         self.underflows[1] += 1;
@@ -123,12 +137,15 @@ impl OperatorError {
     }
 
     /// Returns why the error is larger than that of rounding, or `None` if it is not.
-    pub fn cause(&self, dtype: DType) -> Option<Cause> {
-        let unit = rounding_unit(dtype);
+    pub fn cause(&self, low: LowType) -> Option<Cause> {
         let error = self.rounded.relative();
         let of = |count: u64| (count, self.elements);
         let is_common = |[count, all]: [u64; 2]| count * 1000 > all;
-        Some(match error > 4.0 * unit {
+        let is_large = error > LARGE * low.rounding_unit();
+        let Some(dtype) = low.float() else {
+            return is_large.then_some(Cause::Quantisation(error));
+        };
+        Some(match is_large {
             _ if self.overflows > 0 => Cause::Overflow(of(self.overflows), dtype),
             _ if self.lost_counts > 0 && is_common([self.lost_counts, self.elements]) => {
                 Cause::Counts(of(self.lost_counts), dtype)
@@ -146,12 +163,6 @@ fn pairs<'a>(ours: &'a [u8], theirs: &'a [u8]) -> impl Iterator<Item = (f32, f32
     numbers(ours).zip(numbers(theirs))
 }
 
-/// Returns the largest relative error of rounding a number that is neither too large nor too small.
-pub(super) fn rounding_unit(dtype: DType) -> f64 {
-    // A number has 11 binary digits in fp16, and 8 in bf16.
-    if dtype == DType::Bf16 { 2f64.powi(-8) } else { 2f64.powi(-11) }
-}
-
 /// Why an operator must not compute in a narrower type. The counts are elements, of all elements of its outputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cause {
@@ -161,6 +172,8 @@ pub enum Cause {
     Underflow((u64, u64), DType),
     /// Whole numbers so large that the type has only every second one or fewer.
     Counts((u64, u64), DType),
+    /// Integers of eight bits are too coarse: the relative error of the outputs.
+    Quantisation(f64),
     /// A difference of close numbers, or another function that makes errors larger: the relative error of the outputs.
     Cancellation(f64),
 }
@@ -177,6 +190,7 @@ impl Cause {
             Self::Overflow(..) => "overflow",
             Self::Underflow(..) => "underflow",
             Self::Counts(..) => "counts",
+            Self::Quantisation(_) => "quantisation",
             Self::Cancellation(_) => "cancellation",
         }
     }
@@ -199,6 +213,9 @@ impl fmt::Display for Cause {
             Self::Counts(count, dtype) => {
                 let whole = if is_bf16(dtype) { 256 } else { 2048 };
                 write!(f, "{} are whole numbers above {whole} that become others", elements(count))
+            }
+            Self::Quantisation(error) => {
+                write!(f, "with 256 steps for each tensor, what it gives has an error of {:.1} %", error * 100.0)
             }
             Self::Cancellation(error) => {
                 write!(f, "rounding what it takes changes what it gives by {:.2} %", error * 100.0)

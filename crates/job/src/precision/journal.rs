@@ -41,6 +41,8 @@ pub(super) struct Trial {
     pub value: Option<f64>,
     /// Whether the target was met.
     pub met: bool,
+    /// Whether all sets of inputs were measured that could be.
+    pub whole: bool,
     /// How many whole runs it took, of one set of inputs.
     pub runs: f64,
 }
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
 
     fn trial(kept: &[u32]) -> Trial {
-        Trial { kept: kept.to_vec(), value: Some(0.1 + 0.2), met: false, runs: 1.5 }
+        Trial { kept: kept.to_vec(), value: Some(0.1 + 0.2), met: false, whole: true, runs: 1.5 }
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! The order in which operators are suspected.
 
-use opscope_onnx::{Lowering, Operator};
+use opscope_onnx::{Graph, Operator};
 
-use opscope_tensor::DType;
-
-use super::errors::{Cause, OperatorError, rounding_unit};
+use super::errors::{Cause, OperatorError};
+use super::low_type::LowType;
 
 /// An operator that can be lowered.
 #[derive(Debug, Clone, Copy)]
@@ -18,8 +17,8 @@ pub(super) struct Candidate<'g> {
 
 impl Candidate<'_> {
     /// Returns why the operator's error is larger than that of rounding, or `None` if it is not, or not known.
-    pub fn cause(&self, dtype: DType) -> Option<Cause> {
-        self.error.and_then(|error| error.cause(dtype))
+    pub fn cause(&self, low: LowType) -> Option<Cause> {
+        self.error.and_then(|error| error.cause(low))
     }
 }
 
@@ -39,9 +38,8 @@ const COUNTS: f64 = 4096.0;
 ///
 /// The effect is the operator's own error times the gain of the operators behind it. An operator whose rounded output
 /// goes into a difference of close numbers is suspected as the difference is.
-pub(super) fn sort(candidates: &mut [Candidate<'_>], lowering: &Lowering<'_>) {
-    let graph = lowering.graph();
-    let unit = rounding_unit(lowering.dtype());
+pub(super) fn sort(candidates: &mut [Candidate<'_>], graph: &Graph, low: LowType) {
+    let unit = low.rounding_unit();
     let operators = graph.all_operators().count();
     let mut errors = vec![None; operators];
     for candidate in candidates.iter() {
@@ -63,8 +61,7 @@ pub(super) fn sort(candidates: &mut [Candidate<'_>], lowering: &Lowering<'_>) {
         let own = match candidate.error {
             None => UNKNOWN * unit,
             Some(error) => {
-                let least =
-                    if error.cause(lowering.dtype()).is_some_and(|cause| cause.is_of_counts()) { COUNTS } else { 0.25 };
+                let least = if error.cause(low).is_some_and(|cause| cause.is_of_counts()) { COUNTS } else { 0.25 };
                 error.rounded.relative().max(least * unit)
             }
         };

@@ -1,14 +1,13 @@
 //! The result of a search. `docs/json.md` describes it as JSON.
 
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use opscope_tensor::DType;
-use opscope_text::{counted, grouped, shown_number, shown_text};
 use serde::Serialize;
 
+use super::criterion::Criterion;
 use super::errors::Cause;
-use super::target::Target;
+use super::low_type::LowType;
+use super::target::Metric;
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,10 +17,9 @@ pub struct PrecisionReport {
     /// The model.
     pub model: PathBuf,
     /// The narrower type.
-    #[serde(serialize_with = "short_name")]
-    pub to: DType,
-    /// What the outputs must keep.
-    pub target: Target,
+    pub to: LowType,
+    /// When a model is good enough: the target, or the command that checks it.
+    pub target: Criterion,
     /// The metric between two ways to compute in float32: two engines, or two plans of one.
     pub noise: Option<f64>,
     /// The two ways.
@@ -95,9 +93,9 @@ pub struct HeldOut {
 }
 
 impl HeldOut {
-    /// Returns the mean of some values, and its interval by the normal distribution. A value that could not be measured
-    /// leaves nothing to tell.
-    pub(super) fn of(values: &[Option<f64>]) -> Option<Self> {
+    /// Returns the value for several sets of inputs, and its interval by the normal distribution. A value that could not be
+    /// measured leaves nothing to tell.
+    pub(super) fn of(metric: Metric, values: &[Option<f64>]) -> Option<Self> {
         let inputs = values.len();
         let Some(values) = values.iter().copied().collect::<Option<Vec<f64>>>() else {
             return Some(Self { mean: None, low: None, high: None, inputs });
@@ -105,20 +103,15 @@ impl HeldOut {
         if values.is_empty() {
             return None;
         }
-        let mean = values.iter().sum::<f64>() / inputs as f64;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let half = (inputs > 1).then(|| 1.96 * (squares / (inputs - 1) as f64 / inputs as f64).sqrt());
-        Some(Self { mean: Some(mean), low: half.map(|half| mean - half), high: half.map(|half| mean + half), inputs })
+        let terms: Vec<f64> = values.iter().map(|value| metric.term(*value)).collect();
+        let mean = terms.iter().sum::<f64>() / inputs as f64;
+        let squares: f64 = terms.iter().map(|term| (term - mean).powi(2)).sum();
+        let half = 1.96 * (squares / (inputs - 1).max(1) as f64 / inputs as f64).sqrt();
+        let ends = [mean - half, mean + half].map(|term| metric.of_term(term));
+        let end = |end: f64| (inputs > 1).then_some(end);
+        let (low, high) = (end(ends[0].min(ends[1])), end(ends[0].max(ends[1])));
+        Some(Self { mean: Some(metric.of_term(mean)), low, high, inputs })
     }
-}
-
-/// Returns `fp16` or `bf16`.
-pub(super) fn short(dtype: DType) -> &'static str {
-    if dtype == DType::Bf16 { "bf16" } else { "fp16" }
-}
-
-fn short_name<S: serde::Serializer>(dtype: &DType, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(short(*dtype))
 }
 
 impl PrecisionReport {
@@ -127,117 +120,12 @@ impl PrecisionReport {
         serde_json::to_string_pretty(self).expect("a report has only texts and numbers")
     }
 
-    /// Returns whether everything was found that was asked for.
+    /// Returns whether everything was found that was asked for, and the written file keeps what it must.
     pub fn is_complete(&self) -> bool {
-        self.minimal && self.all_low.is_some()
-    }
-
-    /// Returns the report for people.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |title: &str, rest: String| {
-            let _ = writeln!(text, "{title:<9} {rest}");
+        let is_met = match &self.target {
+            Criterion::Target(target) => target.is_met(self.value),
+            Criterion::Check(_) => true,
         };
-        let (metric, to) = (self.target.metric, short(self.to));
-        let shown = |value: Option<f64>| value.map_or_else(|| "not finite".to_owned(), number);
-        let [one, other] = &self.noise_between;
-        let Some(all_low) = &self.all_low else {
-            line("noise", format!("float32 by {one} and by {other}: {metric} {}", shown(self.noise)));
-            line(
-                "",
-                format!("the target {} is finer than that: no choice of operators can be told from noise", self.target),
-            );
-            return text;
-        };
-        line(
-            "noise",
-            format!("float32 by {one} and by {other}: {metric} {}: the target is above that", shown(self.noise)),
-        );
-        line(&format!("all {to}"), format!("{metric} {}", shown(all_low.value)));
-        if let (Some(first), Some(cause)) = (&all_low.first, all_low.cause) {
-            line("", format!("first operator worse than rounding: {first} ({cause})"));
-        }
-        let count = format!("{} of {}", self.kept.len(), counted(grouped(self.operators as u64), "operator"));
-        let names: Vec<&str> = self.kept.iter().take(NAMED).map(|kept| kept.operator.as_str()).collect();
-        let more = match self.kept.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        match (&names[..], &self.written) {
-            (_, None) => line("keep fp32", "nothing was found in time".to_owned()),
-            ([], _) => line("keep fp32", format!("nothing: all {} operators can compute in {to}", self.candidates)),
-            _ => line(
-                "keep fp32",
-                format!("{count}, {:.1} % of the time: {}{more}", self.kept_time * 100.0, names.join(", ")),
-            ),
-        }
-        match self.minimal {
-            true if self.kept.is_empty() => {}
-            true => {
-                let without: Vec<String> = self.kept.iter().take(NAMED).map(|kept| shown(kept.value_without)).collect();
-                line("proof", format!("without any one of them the target is missed: {}{more}", without.join(", ")));
-            }
-            false => line("proof", "none: the search was cut short; the same command goes on with it".to_owned()),
-        }
-        if let Some(value) = self.value {
-            let verdict = if self.target.is_met(Some(value)) { "" } else { ": MISSES the target" };
-            let by = self.measured_by.as_deref().unwrap_or_default();
-            line("measured", format!("{metric} {} by {by}{verdict}", number(value)));
-        }
-        if self.written.is_some() {
-            line("held out", self.held_out_text());
-        }
-        if let (Some(written), Some(list)) = (&self.written, &self.list) {
-            line("written", path(written));
-            line(
-                "",
-                format!(
-                    "{} for nodes_to_exclude (modelopt, onnxruntime) and node_block_list (onnxconverter-common)",
-                    path(list)
-                ),
-            );
-        }
-        text
+        self.minimal && is_met
     }
-
-    fn held_out_text(&self) -> String {
-        let Some(held_out) = self.held_out else {
-            return "none: give several sets of inputs, and a part of them is kept for this".to_owned();
-        };
-        let inputs = counted(held_out.inputs, "set");
-        let metric = self.target.metric;
-        let verdict = if self.target.is_met(held_out.mean) { "" } else { ": MISSES the target" };
-        match (held_out.mean, held_out.low, held_out.high) {
-            (Some(mean), Some(low), Some(high)) => format!(
-                "{metric} {} ({} to {}, {inputs} of inputs that the search did not see){verdict}",
-                number(mean),
-                number(low),
-                number(high)
-            ),
-            (Some(mean), ..) => {
-                format!("{metric} {} ({inputs} of inputs that the search did not see){verdict}", number(mean))
-            }
-            _ => format!("not finite ({inputs} of inputs that the search did not see){verdict}"),
-        }
-    }
-}
-
-fn path(path: &Path) -> String {
-    shown_text(&path.to_string_lossy()).into_owned()
-}
-
-/// Names in a line.
-const NAMED: usize = 6;
-
-/// Returns a number so that what is missing to 1 has two digits: 0.999987.
-fn number(value: f64) -> String {
-    let missing = (1.0 - value).abs();
-    if missing < 1e-10 {
-        return "1".to_owned();
-    }
-    if value > 0.9 && value <= 1.0 {
-        let digits = (1.0 - missing.log10().floor()) as usize;
-        return format!("{value:.*}", digits.clamp(3, 12));
-    }
-    if value != 0.0 && value.abs() < 1e-3 { format!("{value:.2e}") } else { shown_number(value) }
 }

@@ -41,14 +41,14 @@ const FEW: usize = 16;
 
 /// Searches among `candidates` candidates. `best` is called with each set that is better than all before. All of them
 /// together meet the target: that is the reference itself. `suspects` is the number of candidates at the front that
-/// probably suffice.
+/// probably suffice. `trial` is told whether its value shall be that of all inputs.
 ///
 /// # Errors
 /// Returns the first error of `trial`, or [`Cut::Enough`]; the best set so far was passed to `best`.
 pub(super) fn search<E>(
     candidates: usize,
     suspects: usize,
-    trial: &mut dyn FnMut(&Kept) -> Result<Verdict, Cut<E>>,
+    trial: &mut dyn FnMut(&Kept, bool) -> Result<Verdict, Cut<E>>,
     best: &mut dyn FnMut(&Kept) -> Result<(), Cut<E>>,
 ) -> Result<Found, Cut<E>> {
     let mut smallest: Kept = (0..candidates).collect();
@@ -61,7 +61,7 @@ pub(super) fn search<E>(
             if kept == smallest {
                 return Ok(true);
             }
-            let is_met = trial(&kept)?.is_met;
+            let is_met = trial(&kept, kept.is_empty())?.is_met;
             if is_met && kept.len() < smallest.len() {
                 smallest = kept;
                 best(&smallest)?;
@@ -99,14 +99,14 @@ pub(super) fn search<E>(
 /// Removes what is not needed, until the target is missed without any one.
 fn minimal<E>(
     mut kept: Kept,
-    trial: &mut dyn FnMut(&Kept) -> Result<Verdict, Cut<E>>,
+    trial: &mut dyn FnMut(&Kept, bool) -> Result<Verdict, Cut<E>>,
     best: &mut dyn FnMut(&Kept) -> Result<(), Cut<E>>,
 ) -> Result<Found, Cut<E>> {
     'again: loop {
         let mut without = Vec::new();
         for candidate in kept.clone().into_iter().rev() {
             let rest: Kept = kept.iter().copied().filter(|other| *other != candidate).collect();
-            let verdict = trial(&rest)?;
+            let verdict = trial(&rest, true)?;
             if verdict.is_met {
                 best(&rest)?;
                 kept = rest;
@@ -130,7 +130,7 @@ mod tests {
     /// Searches with a rule that says which sets meet the target. Returns the set and the number of trials.
     fn found(candidates: usize, suspects: usize, rule: impl Fn(&Kept) -> bool) -> (Kept, usize) {
         let mut trials = 0;
-        let mut trial = |kept: &Kept| {
+        let mut trial = |kept: &Kept, _| {
             trials += 1;
             Ok(Verdict { is_met: rule(kept), value: None })
         };
@@ -161,7 +161,7 @@ mod tests {
     fn what_was_tried_is_passed_on_while_the_search_runs_and_remains_when_it_is_cut() {
         let mut left = 6;
         let mut sizes = Vec::new();
-        let mut trial = |kept: &Kept| {
+        let mut trial = |kept: &Kept, _| {
             left -= 1;
             if left == 0 { Err(Cut::Enough) } else { Ok(Verdict { is_met: kept.contains(&5), value: None }) }
         };

@@ -48,11 +48,17 @@ impl Metric {
     /// Returns the value for several sets of inputs: the mean, or for [`Metric::Sqnr`] the ratio of the mean error, in
     /// decibels.
     pub fn mean(self, values: &[f64]) -> f64 {
-        let mean = |values: &mut dyn Iterator<Item = f64>, count: usize| values.sum::<f64>() / count as f64;
-        match self {
-            Self::Sqnr => -10.0 * mean(&mut values.iter().map(|sqnr| 10f64.powf(-sqnr / 10.0)), values.len()).log10(),
-            _ => mean(&mut values.iter().copied(), values.len()),
-        }
+        self.of_term(values.iter().map(|value| self.term(*value)).sum::<f64>() / values.len() as f64)
+    }
+
+    /// Returns the number of which the mean over several sets of inputs is taken.
+    pub(super) fn term(self, value: f64) -> f64 {
+        if self == Self::Sqnr { 10f64.powf(-value / 10.0) } else { value }
+    }
+
+    /// Returns the value of such a number.
+    pub(super) fn of_term(self, term: f64) -> f64 {
+        if self == Self::Sqnr { -10.0 * term.max(0.0).log10() } else { term }
     }
 
     /// Returns the best value that there can be.

@@ -1,6 +1,7 @@
-//! Tries sets of operators: runs the model with all others lowered, and measures the outputs.
+//! Tries sets of operators: runs the model with all others lowered, and says whether it is good enough.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -12,6 +13,8 @@ use opscope_tensor::{Tensor, TensorView};
 
 use super::PrecisionError;
 use super::beside::run;
+use super::conversion::Conversion;
+use super::criterion::Criterion;
 use super::journal::{Journal, Trial};
 use super::lowered_run::{LoweredRun, RoundedSlots};
 use super::search::{Cut, Verdict};
@@ -38,28 +41,31 @@ impl Limits<'_> {
 }
 
 /// A set of inputs, and what the reference makes of it.
-pub(super) struct Sample {
-    pub plan: Arc<dyn Plan>,
-    pub slots: Vec<Option<RoundedSlots>>,
+pub(super) struct Sample<'a> {
     pub inputs: Vec<Tensor>,
     pub outputs: Vec<Tensor>,
+    /// The original's plan, in which values can be rounded. `None` if a set is tried by running the file that would be
+    /// written: where the engine does not show an operator that can be lowered, as in the body of a loop, or cannot
+    /// replace a weight for one run, and for integers.
+    pub rounding: Option<Rounding<'a>>,
 }
 
-/// How a set is tried.
-pub(super) enum Way<'a> {
-    /// The original runs, and values are rounded on the way: the model is loaded once, for any type.
-    Rounding,
-    /// The file that would be written is loaded and run: where the engine does not show an operator that can be lowered,
-    /// as in the body of a loop, or cannot replace a weight for one run.
-    File(Box<dyn Fn(Arc<Graph>) -> Result<Session, PrecisionError> + 'a>),
+/// The original's plan, and what is rounded in it.
+pub(super) struct Rounding<'a> {
+    pub plan: Arc<dyn Plan>,
+    pub slots: Vec<Option<RoundedSlots>>,
+    pub lowering: &'a Lowering<'a>,
 }
 
 /// The runs of a search.
 pub(super) struct Trials<'a> {
-    pub way: Way<'a>,
-    pub lowering: &'a Lowering<'a>,
-    pub samples: Vec<Sample>,
-    pub target: Target,
+    pub conversion: Conversion<'a>,
+    /// Loads a model into the engine.
+    pub load: &'a dyn Fn(Arc<Graph>) -> Result<Session, PrecisionError>,
+    pub samples: Vec<Sample<'a>>,
+    pub criterion: &'a Criterion,
+    /// A file for the model that a command checks.
+    pub checked: PathBuf,
     pub limits: Limits<'a>,
     pub journal: Journal,
     /// Whole runs of one set of inputs so far.
@@ -67,16 +73,22 @@ pub(super) struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// Runs the model on every set of inputs with these operators kept, and all other candidates lowered. A set that was
-    /// tried before is not run again.
-    pub fn run(&mut self, kept: &HashSet<OperatorId>) -> Result<Verdict, Cut<PrecisionError>> {
+    /// Tries these operators kept, and all other candidates lowered. A set that was tried before is not tried again. With
+    /// `whole`, the value is that of all sets of inputs; otherwise the first ones may have been enough to know that the
+    /// target is missed.
+    pub fn run(&mut self, kept: &HashSet<OperatorId>, whole: bool) -> Result<Verdict, Cut<PrecisionError>> {
+        if self.limits.is_over() {
+            return Err(Cut::Enough);
+        }
         let mut ids: Vec<u32> = kept.iter().map(|operator| operator.index() as u32).collect();
         ids.sort_unstable();
-        let trial = match self.journal.trial(&ids) {
+        let trial = match self.journal.trial(&ids).filter(|trial| trial.whole || !whole) {
             Some(trial) => trial.clone(),
             None => {
-                let (value, runs) = self.measure(kept)?;
-                let trial = Trial { kept: ids, value, met: self.target.is_met(value), runs };
+                let trial = match self.criterion {
+                    Criterion::Target(target) => self.measure(*target, kept, ids, whole)?,
+                    Criterion::Check(command) => self.check(command, kept, ids)?,
+                };
                 self.journal.add(trial.clone()).map_err(|error| Cut::Failed(PrecisionError::Journal(error)))?;
                 trial
             }
@@ -85,34 +97,51 @@ impl Trials<'_> {
         Ok(Verdict { is_met: trial.met, value: trial.value })
     }
 
-    /// Returns the mean of the metric over the sets of inputs, and the number of runs. It is that of the first sets if
-    /// the others could not change whether the target is met.
-    fn measure(&self, kept: &HashSet<OperatorId>) -> Result<(Option<f64>, f64), Cut<PrecisionError>> {
-        let loaded = match &self.way {
-            Way::Rounding => None,
-            Way::File(load) => Some(self.file(kept).and_then(load).map_err(Cut::Failed)?),
+    fn check(&self, command: &str, kept: &HashSet<OperatorId>, ids: Vec<u32>) -> Result<Trial, Cut<PrecisionError>> {
+        self.conversion.write(kept, &self.checked).map_err(Cut::Failed)?;
+        let met = Criterion::check(command, &self.checked).map_err(Cut::Failed)?;
+        // A command that Ctrl-C ended says nothing.
+        match self.limits.is_over() {
+            true => Err(Cut::Enough),
+            false => Ok(Trial { kept: ids, value: None, met, whole: true, runs: self.samples.len() as f64 }),
+        }
+    }
+
+    /// Measures the mean over the sets of inputs.
+    fn measure(
+        &self,
+        target: Target,
+        kept: &HashSet<OperatorId>,
+        ids: Vec<u32>,
+        whole: bool,
+    ) -> Result<Trial, Cut<PrecisionError>> {
+        let loaded = match self.samples.iter().all(|sample| sample.rounding.is_some()) {
+            true => None,
+            false => Some(self.conversion.graph(kept).and_then(self.load).map_err(Cut::Failed)?),
         };
         let mut values = Vec::new();
+        let trial = |value, runs: usize, whole| Trial {
+            kept: ids.clone(),
+            value,
+            met: target.is_met(value),
+            whole,
+            runs: runs as f64,
+        };
         for (index, sample) in self.samples.iter().enumerate() {
             let outputs = match self.outputs(loaded.as_ref(), RunId(index as u64), sample, kept) {
                 Err(EngineError::Stopped(_)) if self.limits.is_over() => return Err(Cut::Enough),
                 outputs => outputs.map_err(|error| Cut::Failed(error.into()))?,
             };
-            match self.target.metric.of(&outputs, &sample.outputs) {
+            match target.metric.of(&outputs, &sample.outputs) {
                 Some(value) => values.push(value),
-                None => return Ok((None, (index + 1) as f64)),
+                None => return Ok(trial(None, index + 1, true)),
             }
-            if !self.target.can_be_met(&values, self.samples.len()) {
+            if !whole && !target.can_be_met(&values, self.samples.len()) {
                 break;
             }
         }
-        Ok((Some(self.target.metric.mean(&values)), values.len() as f64))
-    }
-
-    /// Returns the model with these operators kept, as it would be written.
-    fn file(&self, kept: &HashSet<OperatorId>) -> Result<Arc<Graph>, PrecisionError> {
-        let file = self.lowering.file(&lowered(self.lowering, kept))?.encode()?;
-        Ok(Arc::new(Graph::from_bytes(&self.lowering.graph().source.path, file)?))
+        let all = values.len() == self.samples.len();
+        Ok(trial(Some(target.metric.mean(&values)), values.len(), all))
     }
 
     /// Runs the model on one set of inputs with these operators kept: the loaded file, or else the original.
@@ -120,25 +149,21 @@ impl Trials<'_> {
         &self,
         loaded: Option<&Session>,
         id: RunId,
-        sample: &Sample,
+        sample: &Sample<'_>,
         kept: &HashSet<OperatorId>,
     ) -> Result<Vec<Tensor>, EngineError> {
-        match loaded {
-            Some(session) => {
+        match (loaded, &sample.rounding) {
+            (None, Some(Rounding { plan, slots, lowering })) => {
+                let lowered = LoweredRun { slots, lowering, kept };
+                run(&**plan, id, &sample.inputs, UntilOver { inner: lowered, limits: self.limits })
+            }
+            (Some(session), _) => {
                 let observer = UntilOver { inner: NoObserver, limits: self.limits };
                 run(&*session.plan(&sample.inputs)?, id, &sample.inputs, observer)
             }
-            None => {
-                let lowered = LoweredRun { slots: &sample.slots, lowering: self.lowering, kept };
-                run(&*sample.plan, id, &sample.inputs, UntilOver { inner: lowered, limits: self.limits })
-            }
+            (None, None) => Err(EngineError::Run { node: None, reason: "there is no model to run".to_owned() }),
         }
     }
-}
-
-/// Returns the candidates that are not kept.
-pub(super) fn lowered(lowering: &Lowering<'_>, kept: &HashSet<OperatorId>) -> HashSet<OperatorId> {
-    lowering.candidates().map(|operator| operator.id).filter(|id| !kept.contains(id)).collect()
 }
 
 /// Stops a run between two operators when the search is over.

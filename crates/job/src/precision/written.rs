@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use opscope_files::replace_whole;
-use opscope_onnx::{Graph, Lowering, ModelFile, Operator, OperatorId};
+use opscope_onnx::{Graph, ModelFile, Operator, OperatorId};
 
 use super::PrecisionError;
-use super::report::short;
-use super::trials::lowered;
+use super::conversion::Conversion;
+use super::low_type::LowType;
 
 /// The directory. Each file in it is whole, or not there.
 pub(super) struct Output<'a> {
@@ -19,7 +19,6 @@ pub(super) struct Output<'a> {
     /// The name of each operator's node in the model.
     nodes: Vec<String>,
     graph: &'a Graph,
-    lowering: &'a Lowering<'a>,
 }
 
 impl<'a> Output<'a> {
@@ -27,13 +26,13 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     /// Returns an error if that is not possible.
-    pub fn create(directory: &Path, graph: &'a Graph, lowering: &'a Lowering<'a>) -> Result<Self, PrecisionError> {
+    pub fn create(directory: &Path, graph: &'a Graph, low: LowType) -> Result<Self, PrecisionError> {
         let failed = |source| PrecisionError::Output { path: directory.to_owned(), source };
         fs::create_dir_all(directory).map_err(failed)?;
         let stem = graph.source.path.file_stem().unwrap_or_default().to_string_lossy();
-        let name = format!("{stem}_{}.onnx", short(lowering.dtype()));
+        let name = format!("{stem}_{}.onnx", low);
         let nodes = ModelFile::of(graph)?.node_names();
-        Ok(Self { directory: directory.to_owned(), name, nodes, graph, lowering })
+        Ok(Self { directory: directory.to_owned(), name, nodes, graph })
     }
 
     /// Returns the name of an operator's node in the model.
@@ -51,6 +50,19 @@ impl<'a> Output<'a> {
         self.directory.join(&self.name)
     }
 
+    /// Returns a file for models that are only tried.
+    pub fn tried(&self) -> PathBuf {
+        self.directory.join(format!("trial.{}", self.name))
+    }
+
+    /// Removes that file.
+    pub fn remove_tried(&self) {
+        for file in [self.tried(), self.tried().with_extension("onnx.data")] {
+            // It may not be there.
+            let _ = fs::remove_file(file);
+        }
+    }
+
     /// Returns the file with the names of the kept nodes.
     pub fn list(&self) -> PathBuf {
         self.directory.join("keep.txt")
@@ -60,8 +72,8 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     /// Returns an error if a file cannot be written; the one of before is then still there.
-    pub fn write(&self, kept: &HashSet<OperatorId>) -> Result<(), PrecisionError> {
-        self.lowering.file(&lowered(self.lowering, kept))?.write(&self.model())?;
+    pub fn write(&self, conversion: Conversion<'_>, kept: &HashSet<OperatorId>) -> Result<(), PrecisionError> {
+        conversion.write(kept, &self.model())?;
         let operators = self.graph.all_operators().filter(|operator| kept.contains(&operator.id));
         let names: String = operators.map(|operator| format!("{}\n", self.node(operator))).collect();
         self.replace(&self.list(), names.as_bytes())
