@@ -93,6 +93,18 @@ fn a_damaged_file_gives_its_whole_records_and_says_what_is_lost() {
 }
 
 #[test]
+fn a_file_that_is_cut_in_the_head_of_a_chunk_says_which_chunks_are_missing() {
+    let bytes = file();
+    let stride = u64::from_le_bytes(bytes[32..40].try_into().expect("8 bytes")) as usize;
+    // The second chunk begins after the head of the file and the first chunk. Its own head has 64 bytes.
+    for left in [0, 8, 40, 64] {
+        let cut = recover_bytes(&bytes[..4096 + stride + left]).expect("it is the file of a buffer").recovery;
+        let damage: Vec<(usize, u64)> = cut.damage.iter().map(|damage| (damage.chunk, damage.lost.get())).collect();
+        assert_eq!(damage, [(1, 0)], "{left} bytes of the chunk are left");
+    }
+}
+
+#[test]
 fn a_file_says_how_many_records_its_policy_has_dropped() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("records");
@@ -199,4 +211,34 @@ fn a_live_buffer_whose_file_is_overwritten_delivers_what_precedes_the_damage_and
     buffer.flush().expect("it ends");
     assert_eq!(delivered.lock().expect("no panic").last(), Some(&20_u64.to_le_bytes().to_vec()));
     buffer.destroy().expect("it ends");
+}
+
+#[test]
+fn a_buffer_has_all_of_its_space_again_after_records_were_delivered_and_others_could_not_be_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("records");
+    let options = BufferOptions {
+        size: Bytes::kib(8),
+        watermark: Bytes::kib(8),
+        policy: Policy::Discard,
+        file: Some(path.clone()),
+        ..BufferOptions::default()
+    };
+    let buffer = Buffer::create(options, |_| ()).expect("the options are valid");
+    let emit = |kind: u16| buffer.emit_bytes(Category(9), kind, &[7; 8]).expect("it is taken or dropped");
+    (0..10).for_each(|_| emit(1));
+    (0..5).for_each(|_| emit(2));
+    // The head of the second segment, after ten records of the first.
+    let bytes = fs::read(&path).expect("the file");
+    let stride = u64::from_le_bytes(bytes[32..40].try_into().expect("8 bytes")) as usize;
+    let chunk = (4096..bytes.len()).step_by(stride).find(|chunk| bytes[*chunk] != 0).expect("a chunk in use");
+    let file = File::options().write(true).open(&path).expect("the file");
+    file.write_all_at(&[0; 8], (chunk + 64 + 80) as u64).expect("it can be written");
+    buffer.flush().expect("it ends");
+    assert_eq!(buffer.statistics().damaged, Bytes::new(40));
+    // 1024 records of 8 bytes fill 8 KiB, and one more has no room.
+    (0..1024).for_each(|_| emit(1));
+    assert_eq!(buffer.statistics().total().dropped, 0);
+    emit(1);
+    assert_eq!(buffer.statistics().total().dropped, 1);
 }

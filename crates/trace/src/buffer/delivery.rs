@@ -36,7 +36,10 @@ impl Served for SharedBuffer {
             let (callback, panicked) = self.call_back(callback, batch);
             locked = self.lock();
             if locked.forks != forks {
-                // The callback has forked, and this is the child. The batch belongs to the parent.
+                // The callback has forked, and this is the child. The batch belongs to the parent. The callback is dropped
+                // without the lock, because it may own a handle of this very buffer.
+                drop(locked);
+                drop(callback);
                 return;
             }
             locked.delivering = false;

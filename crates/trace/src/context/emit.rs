@@ -114,3 +114,28 @@ pub(super) fn count_dropped_in_handler(key: u64, records: u64) {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::record::{EngineCallRecord, Operations};
+    use crate::{Buffer, BufferOptions, Context};
+
+    #[test]
+    fn a_record_that_a_handler_drops_is_counted_if_its_own_operation_is_traced() {
+        let buffer = Buffer::create(BufferOptions::default(), |_| ()).expect("the options are valid");
+        let context = Context::create();
+        let only = Operations::Only(&[Operation(1)]);
+        context.configure(Kind::EngineCall, only, &buffer).expect("it has no such kind yet");
+        context.start().expect("it is not destroyed");
+        let dropped_after = |operation: u32| {
+            // A thread that is inside of a call is what a handler finds.
+            let inside = Inside::enter();
+            let refused = emit(&EngineCallRecord { operation, ..EngineCallRecord::default() });
+            assert!(matches!(refused, Err(TraceError::Interrupted)), "{refused:?}");
+            drop(inside);
+            buffer.statistics().kind(Kind::EngineCall).dropped
+        };
+        assert_eq!([1, 0, 2, 1].map(dropped_after), [1, 1, 1, 2]);
+    }
+}

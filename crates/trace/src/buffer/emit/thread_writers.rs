@@ -217,4 +217,44 @@ mod tests {
         assert_eq!((append(5), writers()), (true, 1));
         assert_eq!(buffer.statistics().total().emitted, 4);
     }
+
+    /// Emits a number into a buffer by the thread's shortcut. Returns whether it had one.
+    fn append_to(buffer: &Buffer) -> bool {
+        append_by_buffer(buffer.id(), header_word(Category(4), 1, 8), &[7; 8])
+    }
+
+    #[test]
+    fn a_thread_loses_its_chunk_when_two_flushes_in_a_row_find_nothing_new_of_it() {
+        let buffer = Buffer::create(BufferOptions::default(), |_| ()).expect("there is memory");
+        let flush = |times: usize| (0..times).for_each(|_| buffer.flush().expect("it is not destroyed"));
+        buffer.emit_bytes(Category(4), 1, &[7; 8]).expect("there is room");
+        // The first flush after a record finds that record.
+        for flushes in [1, 1, 1, 2, 2, 1] {
+            flush(flushes);
+            assert!(append_to(&buffer), "after {flushes} flushes");
+        }
+        flush(3);
+        assert!(!append_to(&buffer));
+    }
+
+    #[test]
+    fn the_writers_of_buffers_that_are_gone_are_dropped_and_the_others_stay() {
+        let [stays, goes, next] =
+            [(); 3].map(|()| Buffer::create(BufferOptions::default(), |_| ()).expect("there is memory"));
+        let emit = |buffer: &Buffer| buffer.emit_bytes(Category(4), 1, &[7; 8]).expect("there is room");
+        emit(&stays);
+        emit(&goes);
+        let gone = Arc::downgrade(goes.shared());
+        drop(goes);
+        // The callback thread may still have it.
+        while gone.strong_count() > 0 {
+            std::thread::yield_now();
+        }
+        emit(&next);
+        let writers = WRITERS.with(|writers| {
+            let id = |own: &Rc<ThreadWriter>| own.buffer.upgrade().map(|buffer| buffer.id());
+            writers.borrow().list.iter().map(id).collect::<Vec<_>>()
+        });
+        assert_eq!(writers, [Some(stays.id()), Some(next.id())]);
+    }
 }

@@ -68,7 +68,7 @@ impl BufferState {
         for slot in 0..self.slots.len() {
             let nothing_new = self.enqueue(slot, false) == 0;
             if let Some(lease) = self.slots[slot].lease.as_mut() {
-                // A thread that emits nothing between two flushes loses its chunk.
+                // A thread of which two flushes in a row find nothing new loses its chunk.
                 let was_idle = std::mem::replace(&mut lease.idle, nothing_new);
                 if nothing_new && was_idle && !self.slots[slot].reserved {
                     idle.push(slot);
