@@ -199,11 +199,11 @@ fn five_thousand_operators_stay_within_three_megabytes_with_modules_and_without(
     }
 }
 
-#[test]
-fn a_page_draws_twelve_thousand_operators_and_says_which_graph_is_left_out() {
+/// Returns the page of two runs of a model of this many operators, with their graphs.
+fn drawn_twice(operators: usize) -> String {
     let root = tempfile::tempdir().expect("a directory");
     fs::create_dir(root.path().join("models")).expect("a directory");
-    let operators: Vec<(String, &str)> = (0..6_001).map(|index| (format!("n{index}"), "Add")).collect();
+    let operators: Vec<(String, &str)> = (0..operators).map(|index| (format!("n{index}"), "Add")).collect();
     let graph = model(&root.path().join("models/made.onnx"), &operators);
     let mut content = summary(&[2.0; 3]);
     content["model"]["xxh3"] = json!(graph.source.xxh3);
@@ -211,10 +211,19 @@ fn a_page_draws_twelve_thousand_operators_and_says_which_graph_is_left_out() {
     paths.iter().for_each(|path| fs::write(path, content.to_string()).expect("a new file"));
     let mut report = Report::read(&paths, &|_| {}).expect("summaries");
     report.draw_graphs(&[]).expect("nothing was given");
-    let html = report.to_html().expect("charts can be drawn");
+    report.to_html().expect("charts can be drawn")
+}
+
+#[test]
+fn a_page_draws_twelve_thousand_operators_and_says_which_graph_is_left_out() {
+    let html = drawn_twice(6_001);
     assert_eq!(html.matches("<svg class=\"model\"").count(), 1);
     assert!(html.contains("6\u{202f}001 operators, folded by module."));
     assert!(html.contains("The graph of this run is not drawn: pages show at most 12000 operators."));
+    // Two graphs of 200 operators are far below that.
+    let html = drawn_twice(200);
+    assert_eq!(html.matches("<svg class=\"model\"").count(), 2);
+    assert!(!html.contains("is not drawn"));
 }
 
 #[test]

@@ -104,6 +104,9 @@ fn marks_stand_at_their_times_and_their_names_beside_them() {
             assert_drawn(drawing, mark, &[(place, 0.0), (place, end)]);
         }
         assert_eq!(texts(drawing)[texts(drawing).len() - 3..], ["median 2.500 µs", "P90 3.500 µs", "P99 3.900 µs"]);
+        // There is room to the right of the median, and its name is 5 beside it.
+        let x = numbers(drawing, "text", "x")[texts(drawing).len() - 3];
+        assert!((x - marks[0][0].0 - 5.0).abs() <= 1.0, "{x}, beside {:?}", marks[0]);
     }
     assert_eq!(
         chart.description,
@@ -219,6 +222,11 @@ fn memory_is_told_where_it_changes_and_its_peak_is_within_the_plot() {
     let chart = memory(&MemoryOverTime { run: 3, peak_bytes: 4 << 10, points, operators: Vec::new() }).unwrap();
     assert_near(&places(&chart), &[0.0, 0.25, 1.0]);
     assert!(chart.description.contains("run 3,") && chart.description.contains("at most 4.0 KiB at once"));
+    // 1500 is half of the way from 1000 to 2000.
+    let points = vec![point(1_000.0, 1 << 10), point(1_500.0, 4 << 10), point(2_000.0, 0)];
+    let later = memory(&MemoryOverTime { run: 3, peak_bytes: 4 << 10, points, operators: Vec::new() }).unwrap();
+    assert_near(&places(&later), &[0.0, 0.5, 1.0]);
+    assert!(later.description.contains("at once, over 1.000 µs."), "{}", later.description);
     // The line of the peak is at 1 / 1.08 of the height, which is 7.4 % below the top.
     for drawing in [&chart.wide, &chart.narrow] {
         let plot = f64::from(drawing.rows.end - drawing.rows.start);

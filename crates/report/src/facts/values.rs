@@ -378,4 +378,40 @@ mod tests {
         assert_eq!(error(&row(Outcome::Summarised(Summary::Alike))), None);
         assert_eq!(error(&row(Outcome::Unreadable("gone".to_owned()))), None);
     }
+
+    /// Writes the index of a dump with a value for each of these hashes. Values of other hashes have other extremes.
+    fn dump(directory: &std::path::Path, hashes: impl Iterator<Item = u64>) -> PathBuf {
+        let line = |(index, hash): (usize, u64)| {
+            let line = serde_json::json!({
+                "run": 0, "operator": format!("/{index}"), "op_type": "Add", "position": index, "io": "output", "slot": 0,
+                "value": format!("v{index}"), "dtype": "float32", "shape": [2, 3], "file": null, "bytes": 24,
+                "xxh3": format!("{hash:016x}"), "min": hash, "max": hash, "mean": hash, "nan": 0, "inf": 0,
+                "state": "statistics",
+            });
+            format!("{line}\n")
+        };
+        std::fs::create_dir(directory).unwrap();
+        std::fs::write(directory.join("index.jsonl"), hashes.enumerate().map(line).collect::<String>()).unwrap();
+        directory.to_owned()
+    }
+
+    #[test]
+    fn of_more_pairs_than_rows_those_that_differ_stay_in_their_order() {
+        let compared = |pairs: usize, different: &[usize]| {
+            let root = tempfile::tempdir().unwrap();
+            let hash = |index: usize| if different.contains(&index) { 7 } else { 5 };
+            let dumps = [
+                dump(&root.path().join("new"), (0..pairs).map(hash)),
+                dump(&root.path().join("old"), (0..pairs).map(|_| 5)),
+            ];
+            ValuesComparison::of(("new", &dumps[0]), ("old", &dumps[1]), [None, None]).unwrap()
+        };
+        let all = compared(1_000, &[999]);
+        assert_eq!((all.compared, all.different, all.rows.len(), all.left), (1_000, 1, 1_000, 0));
+        let cut = compared(1_003, &[1, 1_002]);
+        assert_eq!((cut.compared, cut.different, cut.rows.len(), cut.left), (1_003, 2, 1_000, 3));
+        // Of those that agree, the last three have no row.
+        let named = |index: usize| cut.rows[index].value.as_str();
+        assert_eq!([0, 1, 998, 999].map(named), ["v0", "v1", "v998", "v1002"]);
+    }
 }

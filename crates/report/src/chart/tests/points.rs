@@ -162,7 +162,10 @@ fn operators_stand_at_their_intensity_and_rate_below_the_roofs() {
         chart.description,
         "2 operators by arithmetic intensity and rate, on logarithmic scales. abacus reaches 100 GFLOP/s with 2 threads, and reads 10 GB/s from memory and 50 GB/s from its caches."
     );
-    for drawing in [&chart.wide, &chart.narrow] {
+    for (drawing, font) in [(&chart.wide, 15), (&chart.narrow, 12)] {
+        // Below the plot there are two lines of letters, 18 around them, and a margin of 8.
+        let bottom = drawing.height as i32 - 8 - (2 * font + 18);
+        assert!((drawing.rows.end - bottom).abs() <= 1, "{:?} ends at {bottom}", drawing.rows);
         assert_drawn(drawing, &circles(drawing), &[(wide(2.0), high(5.0)), (wide(0.5), high(50.0))]);
         // An eighth of the share, at most 6, and 3.
         assert_eq!(numbers(drawing, "circle", "r"), [5.0, 9.0]);

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use opscope_model::testing::GraphBuilder;
 use opscope_tensor::Digest;
 use serde_json::{Value, json};
 
@@ -172,4 +173,29 @@ fn what_a_manifest_says_is_shown_and_what_is_missing_is_a_sentence_each() {
     let expected =
         ["the disk is full", "2 tensors are missing; the manifest names them", "run 0 failed: it was cancelled"];
     assert_eq!(read_with(&one, &wrong).problems, expected);
+}
+
+#[test]
+fn a_dump_without_positions_gets_the_order_in_which_the_model_computes() {
+    let graph = GraphBuilder::new("made").input("x", &[2, 3]).operator("/one", "Add", &["x"], &["a"]);
+    let graph = graph.operator("/two", "Loop", &["a"], &["b"]).operator("/three", "Add", &["b"], &["c"]).output("c");
+    let graph = graph.body("/two", "body").operator("first", "Add", &["a"], &["s"]);
+    let graph = graph.operator("second", "Add", &["s"], &["t"]).build();
+    let inner = |name: &str| graph.all_operators().find(|operator| operator.name.ends_with(name)).unwrap().name.clone();
+    let place = |operator: &str, value: &str| tensor(0, (0, operator), "output", value, json!({ "position": null }));
+    let mut facts = read(&[
+        place("elsewhere", "u"),
+        place("/three", "c"),
+        place("/two", "b"),
+        place(&inner("second"), "t"),
+        place(&inner("first"), "s"),
+        // The model has the values, but not the operator.
+        place("elsewhere", "a"),
+        place("elsewhere", "x"),
+    ]);
+    assert!(!facts.is_ordered);
+    facts.add_graph(&graph);
+    let order: Vec<&str> = values(&facts).into_iter().map(|(value, _)| value).collect();
+    assert_eq!(order, ["x", "a", "s", "t", "b", "c", "u"]);
+    assert!(facts.is_ordered);
 }
