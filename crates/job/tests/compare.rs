@@ -18,9 +18,9 @@ use opscope::dump::{
 use opscope::engine::EngineSpec;
 use opscope::model::{Fidelity, Instrument, LoadBudget, LoadOptions, RunId, RunInfo};
 use opscope::onnx::Graph;
-use opscope::tensor::Tensor;
-use opscope_job::compare::{Reference, RunSpec, compare_runs};
-use opscope_job::inputs::Inputs;
+use opscope::tensor::{Tensor, npy};
+use opscope_job::compare::{CompareError, Reference, RunSpec, compare_runs};
+use opscope_job::inputs::{GivenFiles, InputFiles, Inputs, ShapeSpec};
 use tract_onnx::pb::tensor_proto::DataType;
 
 /// Writes `y = max(0, x + w)`.
@@ -105,4 +105,44 @@ fn inputs_of_operators_are_compared_where_the_dump_has_them() {
         assert!(comparison.is_same() && comparison.is_complete(), "{name}");
         assert_eq!((comparison.only_in_tensors.len(), comparison.only_in_reference.len()), (0, 0), "{name}");
     }
+}
+
+/// Writes an array of two numbers.
+fn write_array(path: &Path, elements: [f32; 2]) {
+    let tensor = Tensor::from_f32(vec![2], &elements).unwrap();
+    npy::write(&tensor.view(), &mut std::fs::File::create_new(path).unwrap()).unwrap();
+}
+
+#[test]
+fn several_sets_of_inputs_are_compared_only_with_a_dump_that_tells_runs_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = dir.path().join("one.onnx");
+    write(&model, [0.5, 0.0]);
+    let given = Graph::load(&model).unwrap();
+    let files = ["a.npy", "b.npy"].map(|name| dir.path().join(name));
+    write_array(&files[0], [1.0, 2.0]);
+    write_array(&files[1], [3.0, 4.0]);
+    let compare = |files: &[std::path::PathBuf], dump: &Arc<StoredDump>| {
+        let files = InputFiles::find(&given, &GivenFiles::from(files.to_vec()), &ShapeSpec::Smallest, false).unwrap();
+        let reference = Reference::Dump(Arc::clone(dump));
+        compare_runs(
+            &spec(&model, Fidelity::Exact),
+            &reference,
+            &Inputs::Files(files),
+            &given,
+            CompareOptions::default(),
+        )
+    };
+    let with_runs = dump(&model, &dir.path().join("runs"), IoSelection::Outputs);
+    assert!(compare(&files, &with_runs).is_ok());
+    // Files of arrays say nothing of runs. 1 + 0.5 and 2 + 0.
+    let arrays = dir.path().join("arrays");
+    std::fs::create_dir(&arrays).unwrap();
+    write_array(&arrays.join("y.npy"), [1.5, 2.0]);
+    let without = Arc::new(StoredDump::open(&arrays).unwrap());
+    match compare(&files, &without) {
+        Err(CompareError::OneSet { reference, sets }) => assert_eq!((reference, sets), (arrays, 2)),
+        other => panic!("{other:?}"),
+    }
+    assert!(compare(&files[..1], &without).unwrap().is_same(), "one set has one run");
 }

@@ -110,21 +110,4 @@ pub(super) fn stale_initializers(graph: &Graph, dump: &StoredDump) -> Result<Vec
 }
 
 #[cfg(test)]
-mod tests {
-    use opscope_model::testing::GraphBuilder;
-
-    use super::*;
-
-    #[test]
-    fn an_input_is_fitted_by_its_type_its_rank_and_every_size_that_is_fixed() {
-        let graph = GraphBuilder::new("one").input("x", &[2, 3]).build();
-        let mut value = graph.value(graph.inputs[0]).clone();
-        assert!(fits(&value, DType::F32, &[2, 3]));
-        assert!(!fits(&value, DType::F64, &[2, 3]) && !fits(&value, DType::F32, &[2, 4]));
-        assert!(!fits(&value, DType::F32, &[2]) && !fits(&value, DType::F32, &[2, 3, 1]));
-        value.shape = Some(vec![Dim::Symbol("n".to_owned()), Dim::Fixed(3)]);
-        assert!(fits(&value, DType::F32, &[9, 3]) && !fits(&value, DType::F32, &[9, 2]));
-        (value.dtype, value.shape) = (None, None);
-        assert!(fits(&value, DType::I64, &[]));
-    }
-}
+mod tests;

@@ -102,3 +102,63 @@ impl Plan for OutputsOnly {
         outputs.map(|(outputs, _)| outputs)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::{FakePlan, GraphBuilder, floats, kernels};
+    use opscope_model::{Fidelity, Interest, KernelSet};
+    use opscope_sys::Mutex;
+
+    use super::*;
+
+    /// Notes the values that it is shown of the kernels that it wants, and stops the run at one.
+    struct Noting {
+        wanted: KernelSet,
+        stop_at: &'static str,
+        seen: Mutex<Vec<(String, Vec<f32>)>>,
+    }
+
+    impl RunObserver for Noting {
+        fn interest(&self) -> Interest {
+            Interest { after: self.wanted.clone(), ..Interest::default() }
+        }
+
+        fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
+            let values = outputs.iter().flat_map(|output| floats(&output.to_tensor().unwrap())).collect();
+            self.seen.lock().push((dispatch.kernel.name.clone(), values));
+            match dispatch.kernel.name == self.stop_at {
+                true => Action::Stop("it is enough".to_owned()),
+                false => Action::Continue,
+            }
+        }
+    }
+
+    #[test]
+    fn observers_see_the_outputs_of_the_model_by_their_operators_and_can_stop_the_run() {
+        let graph = GraphBuilder::new("two").input("x", &[2]).operator("first", "AddOne", &["x"], &["a"]);
+        let graph = Arc::new(graph.operator("last", "Neg", &["a"], &["y"]).output("y").output("a").build());
+        let kernels = kernels(&graph, &[&["first"], &["last"]]);
+        let plan = FakePlan::new(&graph, kernels, Fidelity::Optimised, |kernel, inputs| {
+            let of = |x: f32| if kernel.op == "Neg" { -x } else { x + 1.0 };
+            let elements: Vec<f32> = floats(&inputs[0]).into_iter().map(of).collect();
+            Ok(vec![Tensor::from_f32(vec![2], &elements).unwrap()])
+        });
+        let outputs = OutputsOnly::of(Arc::new(plan), &graph);
+        let inputs = outputs.upload(&[Tensor::from_f32(vec![2], &[1.0, 5.0]).unwrap()]).unwrap();
+        let run = |wanted: KernelSet, stop_at: &'static str| {
+            let observer = Noting { wanted, stop_at, seen: Mutex::default() };
+            let stopped = match outputs.run(RunId(3), &*inputs, &observer) {
+                Ok(_) => None,
+                Err(EngineError::Stopped(reason)) => Some(reason),
+                Err(error) => panic!("{error}"),
+            };
+            (observer.seen.into_inner(), stopped)
+        };
+        let [first, last] =
+            [("first", [2.0, 6.0]), ("last", [-2.0, -6.0])].map(|(name, values)| (name.to_owned(), values.to_vec()));
+        assert_eq!(run(KernelSet::All, ""), (vec![first.clone(), last.clone()], None));
+        let only_last = KernelSet::Mask([false, true].into_iter().collect());
+        assert_eq!(run(only_last, ""), (vec![last], None));
+        assert_eq!(run(KernelSet::All, "first"), (vec![first], Some("it is enough".to_owned())));
+    }
+}
