@@ -135,3 +135,6 @@ pub(crate) fn with_known_values(session: &Session, inputs: &[Tensor]) -> Result<
     let known = verification::known(&values::kernel_outputs(session.graph(), &kernels, &outputs));
     session.with_options(&LoadOptions { known, ..LoadOptions::new(Fidelity::Optimised, session.threads()) })
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,11 +47,13 @@ pub(super) fn run_until(session: &Session, inputs: &[Tensor], trying: Trying<'_>
     }
     let observer = TrialObserver { deadline, wanted: Wanted::of(&*plan, trying.values), values: Mutex::default() };
     let resident = plan.upload(inputs)?;
-    for earlier in 1..trying.runs {
-        plan.run(RunId(earlier - 1), &*resident, &observer)?;
+    let mut runs = (0..trying.runs).map(RunId);
+    let last = runs.next_back().expect("a trial has at least one run");
+    for earlier in runs {
+        plan.run(earlier, &*resident, &observer)?;
     }
     let start = Instant::now();
-    let outputs = plan.run(RunId(trying.runs - 1), &*resident, &observer)?;
+    let outputs = plan.run(last, &*resident, &observer)?;
     let time = start.elapsed();
     let outputs = (0..outputs.len()).map(|slot| outputs.view(slot).to_tensor().ok()).collect();
     let values = observer.values.into_inner();
@@ -143,9 +145,48 @@ impl RunObserver for Deadline {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+    use std::sync::Arc;
+
     use opscope_clock::ManualClock;
+    use opscope_model::testing::{FakeEngine, FakePlan, GraphBuilder, kernels};
+    use opscope_model::{Fidelity, LoadOptions};
 
     use super::*;
+
+    #[test]
+    fn a_trial_executes_every_run_and_ends_between_two_operators_when_its_deadline_passes() {
+        // Each kernel takes a second of a clock, and is noted.
+        let (clock, executed) = (ManualClock::create(), Arc::new(Mutex::new(Vec::new())));
+        let (passing, noted) = (clock.clone(), Arc::clone(&executed));
+        let engine = FakeEngine::new(&["only"], move |graph, options| {
+            let (passing, noted) = (passing.clone(), Arc::clone(&noted));
+            let kernels = kernels(graph, &[&["first"], &["second"]]);
+            Ok(FakePlan::new(graph, kernels, options.fidelity, move |kernel, inputs| {
+                passing.advance(Duration::from_secs(1));
+                noted.lock().push(kernel.op.clone());
+                Ok(inputs.to_vec())
+            }))
+        });
+        let graph = GraphBuilder::new("two").input("x", &[1]).operator("first", "Relu", &["x"], &["a"]);
+        let graph = Arc::new(graph.operator("second", "Neg", &["a"], &["y"]).output("y").build());
+        let options = LoadOptions::new(Fidelity::Optimised, NonZeroUsize::MIN);
+        let session = Session::with_engine(Arc::new(engine), graph, &options).unwrap();
+        let try_for = |seconds: u64, runs: u64| {
+            let deadline = Deadline::after(Duration::from_secs(seconds), &Clock::manual(&clock));
+            let inputs = [Tensor::from_f32(vec![1], &[7.0]).unwrap()];
+            let done = run_until(&session, &inputs, Trying { runs, values: &BTreeSet::new(), deadline });
+            let stopped = matches!(done, Err(EngineError::Stopped(_)));
+            assert!(stopped || done.is_ok());
+            (std::mem::take(&mut *executed.lock()), stopped)
+        };
+        let ops = |ops: &[&str]| ops.iter().map(|op| (*op).to_owned()).collect::<Vec<_>>();
+        assert_eq!(try_for(100, 1), (ops(&["Relu", "Neg"]), false));
+        assert_eq!(try_for(100, 2), (ops(&["Relu", "Neg", "Relu", "Neg"]), false));
+        // After two of the three seconds that have passed, it is too late.
+        assert_eq!(try_for(2, 2), (ops(&["Relu", "Neg", "Relu"]), true));
+        assert_eq!(try_for(0, 1), (ops(&["Relu"]), true));
+    }
 
     #[test]
     fn a_deadline_passes_when_its_time_is_over_and_allows_what_ends_before() {

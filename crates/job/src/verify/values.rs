@@ -235,4 +235,26 @@ mod tests {
         assert_eq!(found(&[output(1)]), [named(1, "b"), named(1, "a")]);
         assert_eq!(found(&[FoundOutput { distinctive: false, ..output(1) }]), []);
     }
+
+    #[test]
+    fn values_that_are_alike_are_given_to_no_kernel_if_there_are_more_values_than_several_kernels() {
+        let graph = GraphBuilder::new("alike").input("x", &[4]).operator("first", "Relu", &["x"], &["a"]);
+        let graph = graph.operator("second", "Relu", &["a"], &["b"]).operator("third", "Relu", &["b"], &["c"]);
+        let graph = graph.output("c").build();
+        let kernels = kernels(&graph, &[&["first"], &["second"], &["third"]]);
+        let value = |name: &&str| FoundValue { value: graph.value_named(name).unwrap().id, same_order: true };
+        let found = |computing: &[usize], values: &[&str]| -> Vec<String> {
+            let output = |index: &usize| FoundOutput {
+                kernel: kernels[*index].id,
+                slot: 0,
+                values: values.iter().map(value).collect(),
+                distinctive: true,
+            };
+            let outputs: Vec<FoundOutput> = computing.iter().map(output).collect();
+            kernel_outputs(&graph, &kernels, &outputs).into_iter().map(|output| output.value).collect()
+        };
+        assert_eq!(found(&[0, 1, 2], &["a", "b", "c"]), ["a", "b", "c"]);
+        assert_eq!(found(&[0, 1], &["a", "b", "c"]), Vec::<String>::new());
+        assert_eq!(found(&[0, 1, 2], &["a", "b"]), Vec::<String>::new());
+    }
 }
