@@ -170,6 +170,59 @@ fn chunks_are_never_empty_come_in_order_and_end_once() {
 }
 
 #[test]
+fn what_an_operator_took_is_in_its_file_although_it_failed() {
+    let dir = tempfile::tempdir().unwrap();
+    let chain = chain_of(&["a", "b", "last"], &[2]).fail_at(1);
+    let root = dir.path().join("20260101000000");
+    let dumper = Dumper::new();
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let sink = AscendSink::new(DirectoryTarget::create(&root, &info).unwrap(), 1 << 20);
+    let selection = Selection { io: IoSelection::All, ..Selection::default() };
+    let request = Request { selection, inputs_in_flight: false, ..Request::default() };
+    dumper.subscribe(Box::new(sink), request).unwrap();
+    dumper.add_plan(&chain, &chain).unwrap();
+    for run in 0..2 {
+        chain.run_with(&dumper, run).unwrap_err();
+    }
+    dumper.finish().unwrap();
+    let stored = StoredDump::open(&root).unwrap();
+    let of = |operator: &str| -> Vec<_> {
+        let tensors = stored.tensors.iter().filter(|tensor| tensor.place.operator.as_deref() == Some(operator));
+        tensors.map(|tensor| (tensor.place.run.unwrap(), tensor.place.io.unwrap())).collect()
+    };
+    let both = |run| [(run, Io::Input), (run, Io::Output)];
+    assert_eq!(of("a"), [both(0), both(1)].concat());
+    assert_eq!(of("b"), [(0, Io::Input), (1, Io::Input)]);
+}
+
+#[test]
+fn the_file_of_an_operator_that_failed_comes_before_those_of_the_next_run() {
+    let received: ReceivedChunks = Arc::default();
+    let keep = Arc::clone(&received);
+    let target = Chunks(move |path: &Path, bytes: &[u8], last: bool| {
+        keep.lock().unwrap().push((path.to_path_buf(), bytes.to_vec(), last));
+        Ok(())
+    });
+    let chain = chain_of(&["a", "b", "last"], &[2]).fail_at(1);
+    let dumper = Dumper::new();
+    let selection = Selection { io: IoSelection::All, ..Selection::default() };
+    let request = Request { selection, inputs_in_flight: false, ..Request::default() };
+    dumper.subscribe(Box::new(AscendSink::new(target, 1 << 20)), request).unwrap();
+    for run in 0..2 {
+        chain.run_with(&dumper, run).unwrap_err();
+    }
+    dumper.finish().unwrap();
+    let received = received.lock().unwrap();
+    let named = |(path, ..): &(PathBuf, Vec<u8>, bool)| {
+        let run = path.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+        (run, FileName::parse(path.file_name().unwrap().to_str().unwrap()).unwrap().op_name)
+    };
+    let expected = [("0", "a"), ("0", "b"), ("1", "a"), ("1", "b")];
+    let expected = expected.map(|(run, name)| (run.to_owned(), name.to_owned()));
+    assert_eq!(received.iter().map(named).collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn a_target_that_fails_stops_the_dump_with_its_reason() {
     let dumper = Dumper::new();
     let target = Chunks(|_: &Path, _: &[u8], _: bool| Err(DumpError::Target("the tape is full".into())));

@@ -278,3 +278,25 @@ impl<'a> Seen<'a> {
 fn body_key(graph: &Graph, operator: OperatorId) -> BodyKey {
     graph.body_of(operator).map(|body| body.operators.start)
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::GraphBuilder;
+
+    use super::*;
+
+    #[test]
+    fn an_input_that_no_kernel_takes_is_missing_for_the_reason_of_its_kind() {
+        let graph = GraphBuilder::new("body").input("x", &[1]).initializer("w", &[1]);
+        let graph = graph.operator("choice", "If", &["x"], &["y"]).output("y");
+        let graph = graph.body("choice", "then_branch").input("inner", &[1]).build();
+        let reason = |name: &str| {
+            let value = graph.all_values().find(|value| value.name.ends_with(name)).expect("it has that value");
+            no_input(&graph, value.id)
+        };
+        assert_eq!(reason("w"), "it is a weight without a form as bytes");
+        assert_eq!(reason("x"), "the engine does not use this input of the model");
+        assert_eq!(reason("y"), "the engine computes no tensor that is this value");
+        assert_eq!(reason("inner"), "the engine computes no tensor that is this value");
+    }
+}

@@ -386,6 +386,9 @@ mod tests {
         assert_eq!(by_value(&place("v", "a", Output, 0, None)), Some(1));
         let without = [place("v", "a", Output, 0, None)];
         assert_eq!(find(&without, &place("v", "a", Output, 0, Some(5))), Some((0, MatchedBy::Value)));
+        // That of its own run is nearer than one without a run, such as a constant.
+        let both = [place("v", "a", Output, 0, None), place("v", "a", Output, 0, Some(5))];
+        assert_eq!(find(&both, &both[1]), Some((1, MatchedBy::Value)));
     }
 
     #[test]

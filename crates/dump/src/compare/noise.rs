@@ -96,3 +96,77 @@ fn step(dump: &StoredDump) -> f64 {
     });
     steps.fold(2f64.powi(-52), f64::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use opscope_tensor::{Tensor, npy};
+
+    use super::*;
+    use crate::CompareOptions;
+
+    /// Returns a dump of two numbers.
+    fn dump(elements: [f64; 2]) -> (tempfile::TempDir, StoredDump) {
+        let root = tempfile::tempdir().unwrap();
+        let bytes = elements.map(f64::to_le_bytes).concat();
+        let tensor = Tensor::new(DType::F64, vec![2], bytes).unwrap();
+        npy::write(&tensor.view(), &mut File::create_new(root.path().join("y.npy")).unwrap()).unwrap();
+        let dump = StoredDump::open(root.path()).unwrap();
+        (root, dump)
+    }
+
+    /// Returns whether errors of 1 and 2 of this size are near, if the other side's are that large. The steps are those
+    /// of the types of both sides.
+    fn is_near(error: f64, other: f64, steps: [f64; 2]) -> bool {
+        let [ours, theirs, wider] = [error, other, 0.0].map(|error| dump([1.0 + error, 2.0 - error]));
+        let criteria = Criteria::new(&CompareOptions::default(), None, &StoredDump::default());
+        let noise = Noise { wider: Arc::new(wider.1), factor: Noise::FACTOR };
+        let partners = [(); 2].map(|()| vec![Some((0, MatchedBy::Value))]);
+        let judge = NoiseJudge { noise: &noise, criteria: &criteria, partners, steps };
+        let pair = [&ours.1.tensors[0], &theirs.1.tensors[0]];
+        let mut row = Row {
+            place: pair[0].place.clone(),
+            reference: pair[1].place.clone(),
+            matched_by: MatchedBy::Value,
+            dtypes: (pair[0].dtype, pair[1].dtype),
+            shapes: (vec![2], vec![2]),
+            outcome: elements::difference(pair[0], pair[1], &criteria).unwrap(),
+            drop: None,
+        };
+        assert!(judge.judge(&mut row, [0, 0], pair));
+        let Outcome::Compared { within, .. } = row.outcome else { panic!("{row:?}") };
+        within
+    }
+
+    #[test]
+    fn an_error_is_near_up_to_eight_times_the_other_sides_or_that_of_rounding_once() {
+        let single = 2f64.powi(-23);
+        let half = 2f64.powi(-10);
+        assert_eq!([0.0079, 0.0081].map(|error| is_near(error, 0.001, [single; 2])), [true, false]);
+        // The numbers of this side's type are 8192 times as far apart: 8 x 8192 x 1e-6 is 0.0655.
+        assert_eq!([0.065, 0.066].map(|error| is_near(error, 1e-6, [half, single])), [true, false]);
+        assert_eq!([0.0079, 0.0081].map(|error| is_near(error, 0.001, [single, half])), [true, false]);
+        // The root mean square of 1 and 2 is 1.5811: 8 x 0.3 x 1.5811 / 1024 is 0.003706.
+        assert_eq!([0.0036, 0.0038].map(|error| is_near(error, 0.0, [half; 2])), [true, false]);
+    }
+
+    #[test]
+    fn the_step_of_a_dump_is_that_of_its_coarsest_floating_point_type() {
+        let of = |dtypes: &[DType]| {
+            let (_root, mut dump) = dump([0.0; 2]);
+            let tensor = dump.tensors.remove(0);
+            dump.tensors.extend(dtypes.iter().map(|dtype| {
+                let mut tensor = tensor.clone();
+                tensor.dtype = Some(*dtype);
+                tensor
+            }));
+            step(&dump)
+        };
+        assert_eq!(of(&[DType::F32, DType::I64]), 2f64.powi(-23));
+        assert_eq!(of(&[DType::F64, DType::F16, DType::F32]), 2f64.powi(-10));
+        assert_eq!(of(&[DType::Bf16, DType::F16]), 2f64.powi(-7));
+        assert_eq!(of(&[DType::I8]), 2f64.powi(-52));
+        assert_eq!(of(&[]), 2f64.powi(-52));
+    }
+}

@@ -120,3 +120,38 @@ impl<'d> ProgramInput<'d> {
         Ok(tensor)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_of_the_outermost_modules_are_what_a_program_was_given() {
+        let root = tempfile::tempdir().unwrap();
+        let entry = |name: &str| json!({ "name": name, "dtype": "float32", "shape": [2], "xxh3": "00000000deadbeef", "file": "given.npy" });
+        let names = ["Net:input0", "Net/layer:input0", "Net/layer.weight", "scale", "Net:input1"];
+        let manifest = json!({
+            "schema": "opscope.dump/1", "complete": true, "writer": "a test", "fidelity": "exact", "contents": "statistics",
+            "model": { "path": "train.py", "name": "Net", "xxh3": "00000000deadbeef" },
+            "engine": { "name": "paper", "version": "1" }, "tensors": 1, "bytes": 8, "inputs": [names.map(entry)],
+            "runs": [{ "run": 0, "inputs": 0, "failure": null, "in_flight": [] }], "raw": [],
+            "missing_count": 0, "missing": [], "errors": [],
+        });
+        let line = json!({
+            "run": 0, "operator": "Net/add", "op_type": "add", "phase": "forward", "position": 0, "io": "output", "slot": 0,
+            "value": "y", "dtype": "float32", "shape": [2], "file": null, "bytes": 8, "xxh3": "00000000deadbeef",
+            "min": 0.0, "max": 1.0, "mean": 0.5, "nan": 0, "inf": 0, "state": "statistics",
+        });
+        std::fs::write(root.path().join("manifest.json"), manifest.to_string()).unwrap();
+        std::fs::write(root.path().join("index.jsonl"), format!("{line}\n")).unwrap();
+        let given = Tensor::from_f32(vec![2], &[0.5, 4.0]).unwrap();
+        npy::write(&given.view(), &mut std::fs::File::create_new(root.path().join("given.npy")).unwrap()).unwrap();
+        let dump = StoredDump::open(root.path()).unwrap();
+        let inputs = dump.program_inputs();
+        let found: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+        assert_eq!(found, ["Net:input0", "Net:input1"]);
+        assert_eq!(inputs[0].read().unwrap().bytes(), given.bytes());
+    }
+}

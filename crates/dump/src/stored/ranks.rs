@@ -252,4 +252,12 @@ mod tests {
             assert!(text.parse::<Shards>().unwrap_err().to_string().contains("write MODULE:dim=N"), "{text}");
         }
     }
+
+    #[test]
+    fn a_joined_tensor_is_as_long_as_its_parts_together() {
+        let (one, other) = (part("a", &[1, 2], &[1.0, 2.0]), part("a", &[3, 2], &[3.0, 4.0, 5.0, 6.0, 7.0, 8.0]));
+        let whole = joined(&one, &[&other], 0).unwrap();
+        // 8 numbers of 4 bytes.
+        assert_eq!((whole.shape.as_slice(), whole.bytes), (&[4, 2][..], 32));
+    }
 }

@@ -1,4 +1,6 @@
 mod behind;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -219,10 +219,10 @@ mod tests {
     use std::sync::Arc;
 
     use opscope_onnx::{CodeOrigin, Module};
-    use opscope_tensor::DType;
+    use opscope_tensor::{DType, Digest};
 
     use super::*;
-    use crate::StoredOrigin;
+    use crate::{IndexStatistics, StoredOrigin};
 
     fn tensor(module: &str, op_type: &str, ordinal: u32, shape: &[usize]) -> StoredTensor {
         let end = if ordinal > 0 { format!("#{ordinal}") } else { String::new() };
@@ -319,5 +319,32 @@ mod tests {
     fn a_table_has_16_million_cells_at_most() {
         let long = vec![0u8; 1 << 12];
         assert!(align(&long, &long, |_, _| 1).is_none());
+    }
+
+    #[test]
+    fn two_tensors_have_the_same_data_if_both_have_its_hash_and_are_of_one_type() {
+        let with = |dtype: DType, xxh3: Option<Option<u64>>| {
+            let noted = xxh3.map(|xxh3| IndexStatistics {
+                xxh3: xxh3.map(Digest),
+                min: None,
+                max: None,
+                mean: None,
+                nan: 0,
+                inf: 0,
+            });
+            let mut tensor = tensor("Net", "add", 0, &[2]);
+            (tensor.dtype, tensor.noted) = (Some(dtype), noted);
+            tensor
+        };
+        let seven = || with(DType::F32, Some(Some(7)));
+        assert!(has_same_data(&seven(), &seven()));
+        let unlike = [
+            with(DType::F32, Some(Some(8))),
+            with(DType::F16, Some(Some(7))),
+            with(DType::F32, Some(None)),
+            with(DType::F32, None),
+        ];
+        assert!(unlike.iter().all(|other| !has_same_data(&seven(), other)));
+        assert!(!has_same_data(&unlike[2], &unlike[2]), "two hashes that are not known");
     }
 }

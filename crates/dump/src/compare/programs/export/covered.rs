@@ -149,3 +149,27 @@ fn is_moved(value: ValueId, graph: &Graph, verdicts: &HashMap<ValueId, Verdict>)
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::GraphBuilder;
+
+    use super::*;
+
+    #[test]
+    fn what_only_moves_a_compared_value_or_an_input_is_that_value() {
+        let graph = GraphBuilder::new("moves").input("x", &[2, 3]).initializer("w", &[2, 3]);
+        let graph = graph.operator("turn", "Transpose", &["x"], &["turned"]).operator("relu", "Relu", &["x"], &["a"]);
+        let graph = graph.operator("again", "Transpose", &["a"], &["b"]).operator("neg", "Neg", &["b"], &["c"]);
+        let graph = graph.operator("weights", "Transpose", &["w"], &["d"]).output("c").build();
+        let value = |name: &str| graph.value_named(name).expect("it has that value").id;
+        let moved = |name: &str, compared: &[&str]| {
+            let verdicts = compared.iter().map(|name| (value(name), Verdict::Unknown)).collect();
+            is_moved(value(name), &graph, &verdicts)
+        };
+        assert!(moved("a", &["a"]) && moved("b", &["a"]), "itself, and what a transposition makes of it");
+        assert!(!moved("b", &[]) && !moved("c", &["a"]), "nothing was compared, or it is computed anew");
+        assert!(moved("x", &[]) && moved("turned", &[]), "the program was given it");
+        assert!(!moved("d", &[]));
+    }
+}

@@ -263,6 +263,7 @@ fn module(operator: &Operator) -> String {
 #[cfg(test)]
 mod tests {
     use opscope_model::testing::GraphBuilder;
+    use opscope_tensor::DType;
 
     use super::*;
 
@@ -280,5 +281,17 @@ mod tests {
         assert_eq!(module("/layers/layers.0/attention/MatMul"), "layers.0.attention");
         assert_eq!((module("/layers.1/q/Add").as_str(), module("Constant_3").as_str()), ("layers.1.q", ""));
         assert_eq!(results.get("Constant_3").unwrap().1, &Kind::Onnx("Relu".to_owned()));
+    }
+
+    #[test]
+    fn a_tensor_of_several_floating_point_elements_is_informative() {
+        let is_informative = |dtype, shape: &[usize]| {
+            let mut tensor = crate::StoredTensor::without_data(StoredOrigin::default(), dtype);
+            tensor.shape = shape.to_vec();
+            is_informative(&StoredDump { tensors: vec![tensor], ..StoredDump::default() }, 0)
+        };
+        assert!(is_informative(DType::F32, &[2]) && is_informative(DType::F16, &[1, 3]));
+        assert!(!is_informative(DType::F32, &[1, 1]) && !is_informative(DType::F32, &[]));
+        assert!(!is_informative(DType::F32, &[0]) && !is_informative(DType::I64, &[2]));
     }
 }
