@@ -146,3 +146,9 @@ fn a_path_that_no_record_holds_makes_the_recording_incomplete() {
     assert!(recording.problems()[0].contains("1 records were dropped"), "{:?}", recording.problems());
     assert_eq!(dispatches(&recording).len(), 3);
 }
+
+#[test]
+fn each_format_has_its_name() {
+    assert_eq!(Format::ALL, [Format::Perfetto, Format::Chrome, Format::Csv]);
+    assert_eq!(Format::ALL.map(Format::name), ["perfetto", "chrome", "csv"]);
+}

@@ -77,6 +77,16 @@ fn iterations_of_a_loop_have_their_paths_in_contexts_too() {
 }
 
 #[test]
+fn kernels_have_their_names_also_in_a_context_that_traces_no_runs() {
+    let _turn = turn();
+    let plan = looping(1);
+    let records = traced(&[Kind::OperatorDispatch], || {
+        plan.run_with(&Tracer, 7).expect("no kernel fails");
+    });
+    assert_eq!(records, ["first", "loop[0] > step"]);
+}
+
+#[test]
 fn a_run_that_fails_is_emitted_as_failed() {
     let _turn = turn();
     let plan = looping(1).fail_at(0);

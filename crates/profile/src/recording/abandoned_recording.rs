@@ -186,4 +186,35 @@ mod tests {
         assert_eq!(added(&[0, 1], &[2]), 0);
         assert_eq!(added(&[0, 1, 2], &[2]), 1);
     }
+
+    /// Returns how many frames are added to a recording whose buffer holds this many records of 8 bytes.
+    fn added_frames(records: u64) -> usize {
+        let root = tempfile::tempdir().expect("a directory");
+        let directory = root.path().join("recording");
+        fs::create_dir(&directory).expect("a new directory");
+        test_recording::write(&directory);
+        let frames = || {
+            let mut reader = open_regular(&directory.join(RECORDS)).and_then(FrameReader::new).expect("records");
+            std::iter::from_fn(|| reader.next().expect("whole frames")).count()
+        };
+        let before = frames();
+        let file = root.path().join("buffer");
+        let size = Bytes::kib(128);
+        let options = BufferOptions { size, watermark: size, file: Some(file.clone()), ..BufferOptions::default() };
+        let buffer = Buffer::create(options, |_| ()).expect("a new file");
+        for number in 0..records {
+            buffer.emit_bytes(Category(77), 1, &number.to_le_bytes()).expect("there is room");
+        }
+        // A callback of the test has received nothing, so no record is taken for one that was written.
+        append(&directory, &recover(&file).expect("the file of a buffer")).expect("the disk has room");
+        frames() - before
+    }
+
+    #[test]
+    fn records_that_fill_a_frame_to_its_last_byte_are_one_frame() {
+        // With its head a record has 16 bytes, and a frame has 131,072.
+        assert_eq!(added_frames(0), 0);
+        assert_eq!(added_frames(8_192), 1);
+        assert_eq!(added_frames(8_193), 2);
+    }
 }
