@@ -10,7 +10,7 @@ import planted
 from onnx import numpy_helper
 
 MOST_PLANTED = 5
-MARGIN = 5.0
+MARGIN = 16.0
 """The loss without one of the planted operators is at least this many times the loss with all of them. The target lies between."""
 
 

@@ -114,9 +114,9 @@ def stalled_chain(b, x, room):
 
 
 def long_loop(b, x, room):
-    """Many additions in a loop. Its body is where the operator is that has to stay wide."""
-    count, name = int(b.rng.integers(200, 400)), b.name("Loop")
-    step = b.op("Mul", b.op("Sigmoid", b.linear(b.norm(x), gain=1.5)), b.number(uniform(b, 6, 10)))
+    """Many additions in a loop, as many as the built-in engine allows. The operator that has to stay wide is in the body."""
+    count, name = int(b.rng.integers(800, 1001)), b.name("Loop")
+    step = b.op("Mul", b.op("Sigmoid", b.linear(b.norm(x), gain=1.5)), b.number(uniform(b, 1, 4)))
     with b.within(name.rsplit("/")[-1]), b.aside() as nodes:
         go_on = b.op("Identity", f"{name}_more")
         total = b.op("Add", f"{name}_total", step, keep=True)
