@@ -139,14 +139,14 @@ pub struct AttributeProto {
 
 impl NodeProto {
     /// Returns the graphs inside the node, in the order of the file, each with the name of its attribute.
-    pub(crate) fn graphs(&self) -> impl Iterator<Item = (&str, &GraphProto)> {
+    pub fn graphs(&self) -> impl Iterator<Item = (&str, &GraphProto)> {
         self.attribute.iter().flat_map(|attribute| attribute.graphs().map(|graph| (attribute.name.as_str(), graph)))
     }
 }
 
 impl AttributeProto {
     /// Returns the graphs in the attribute.
-    pub(crate) fn graphs(&self) -> impl Iterator<Item = &GraphProto> {
+    pub fn graphs(&self) -> impl Iterator<Item = &GraphProto> {
         self.g.iter().chain(&self.graphs)
     }
 }

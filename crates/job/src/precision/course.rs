@@ -23,7 +23,7 @@ use super::lowered_run::RoundedSlots;
 use super::order::{self, Candidate};
 use super::quantised::measure_quantised;
 use super::quantizer::Quantizer;
-use super::report::{AllLow, HeldOut, KeptOperator, PrecisionReport};
+use super::report::{AllLow, HeldOut, KeptOperator, LookedAt, PrecisionReport};
 use super::search::{Cut, Found, Kept, Verdict, search};
 use super::trials::{Limits, Rounding, Sample, Trials};
 use super::written::Output;
@@ -56,7 +56,7 @@ impl PrecisionJob {
         let (lowering, quantizer);
         let conversion = match self.to.float() {
             Some(dtype) => {
-                lowering = Lowering::new(&self.graph, dtype, types);
+                lowering = Lowering::new(&self.graph, dtype, &types);
                 Conversion::Float(&lowering)
             }
             None => {
@@ -79,9 +79,11 @@ impl PrecisionJob {
             noise_between,
             all_low: None,
             kept: Vec::new(),
+            all_operators: Vec::new(),
             kept_time: 0.0,
             value: None,
             measured_by: None,
+            file_ran: None,
             held_out: None,
             inputs: seen,
             full_runs: runs / seen as f64,
@@ -92,7 +94,10 @@ impl PrecisionJob {
             list: None,
         };
         match &self.criterion {
-            Criterion::Target(target) if !target.is_met(noise) => return Ok(report),
+            Criterion::Target(target) if !target.is_met(noise) => {
+                output.write_report(&report.json())?;
+                return Ok(report);
+            }
             Criterion::Check(command) if !Criterion::check(command, &self.graph.source.path)? => {
                 return Err(PrecisionError::OriginalFails(command.clone()));
             }
@@ -124,7 +129,10 @@ impl PrecisionJob {
         let found = self.search(&mut trials, &candidates, &output, &mut report, &tell);
         output.remove_tried();
         report.full_runs = trials.runs / seen as f64;
-        let Some((kept, without)) = found? else { return Ok(report) };
+        let Some((kept, without)) = found? else {
+            output.write_report(&report.json())?;
+            return Ok(report);
+        };
         report.written = Some(output.model());
         report.list = Some(output.list());
         self.describe(&mut report, &kept, &without, &candidates, total, &output);
@@ -358,6 +366,17 @@ impl PrecisionJob {
             value_without: without.and_then(|verdict| verdict.value),
         };
         report.kept = operators.iter().map(kept_operator).collect();
+        let mut all: Vec<_> = candidates.iter().enumerate().collect();
+        all.sort_by_key(|(_, candidate)| candidate.operator.id);
+        let looked_at = |(place, candidate): (usize, &Candidate<'_>)| LookedAt {
+            operator: candidate.operator.name.clone(),
+            op_type: candidate.operator.op_type.clone(),
+            error: candidate.error.map(|error| error.rounded.relative()).filter(|error| error.is_finite()),
+            cause: candidate.cause(self.to),
+            kept: kept.contains(&place),
+            time: candidate.ticks as f64 / total.max(1) as f64,
+        };
+        report.all_operators = all.into_iter().map(looked_at).collect();
     }
 
     /// Runs the written file on the inputs of the search, and on those that it did not see.
@@ -376,9 +395,13 @@ impl PrecisionJob {
         let metric = target.metric;
         let written = self.open_written(&output.model());
         report.measured_by = Some(match &written {
-            Some(written) => format!("{}, which ran the file", written.engine().name()),
-            None => format!("runs in which values are rounded; no engine here runs {}", self.to),
+            Ok(written) => format!("{}, which ran the file", written.engine().name()),
+            Err(refused) => {
+                format!("runs in which values are rounded, because no engine here runs the file ({refused})")
+            }
         });
+        report.file_ran = Some(written.is_ok());
+        let written = written.ok();
         let lowered = |sample: &Sample<'_>, id| trials.outputs(written.as_ref(), id, sample, kept);
         let mut values = Vec::new();
         for (index, sample) in trials.samples.iter().enumerate() {
@@ -405,20 +428,31 @@ impl PrecisionJob {
         Ok(())
     }
 
-    /// Loads the written file into the engine, or into the other one, if one of them can run it.
-    fn open_written(&self, path: &Path) -> Option<Session> {
-        let graph = Arc::new(Graph::load(path).ok()?);
-        let engines = std::iter::once(&self.engine).chain(&self.other_engine);
-        let inputs = self.set(0).ok()?;
-        engines.into_iter().find_map(|engine| {
-            let session = self.session(engine, Arc::clone(&graph), Fidelity::Exact).ok()?;
-            session.plan(&inputs).is_ok().then_some(session)
-        })
+    /// Loads the written file into the engine, or else into the other one. Returns the last error if neither runs it.
+    fn open_written(&self, path: &Path) -> Result<Session, PrecisionError> {
+        let graph = Arc::new(Graph::load(path)?);
+        let inputs = self.set(0)?;
+        let open = |engine: &EngineSpec| {
+            let session = self.session(engine, Arc::clone(&graph), Fidelity::Exact)?;
+            session.plan(&inputs)?;
+            Ok(session)
+        };
+        let first = open(&self.engine);
+        match &self.other_engine {
+            Some(other) => first.or_else(|_| open(other)),
+            None => first,
+        }
     }
 }
 
-/// Returns the types of the values that the kernels of a plan compute.
+/// Returns the types of the values that the kernels of a plan compute, and of those that were computed when it was made.
 fn known_types(plan: &dyn Plan) -> Vec<(ValueId, TensorInfo)> {
+    let mut constants = Vec::new();
+    let visited = plan.constants(&mut |value, tensor| {
+        constants.push((value, TensorInfo { dtype: Some(tensor.dtype()), shape: tensor.shape().to_vec() }));
+        Ok(())
+    });
+    debug_assert!(visited.is_ok(), "the visitor has no errors");
     let of_kernel = |kernel: &Kernel| {
         let outputs = kernel.outputs.clone().into_iter().zip(kernel.output_types.clone());
         let known = outputs.flat_map(|(values, found)| values.into_iter().map(move |value| (value, found.clone())));
@@ -427,5 +461,5 @@ fn known_types(plan: &dyn Plan) -> Vec<(ValueId, TensorInfo)> {
             .map(|(value, found)| (value, TensorInfo { dtype: found.dtype, shape: found.shape }))
             .collect::<Vec<_>>()
     };
-    plan.kernels().iter().flat_map(of_kernel).collect()
+    plan.kernels().iter().flat_map(of_kernel).chain(constants).collect()
 }

@@ -23,8 +23,10 @@ pub(super) struct OperatorError {
     pub overflows: u64,
     /// Elements of inputs and outputs that are too small for the type and became zero, and all of them.
     pub underflows: [u64; 2],
-    /// Whole numbers beyond those that the type has without gaps, which became others.
+    /// Numbers beyond the whole ones that the type has without gaps, which became others.
     pub lost_counts: u64,
+    /// Whether outputs of the reference are not whole numbers.
+    pub has_fractions: bool,
 }
 
 /// An operator's own error is more than rounding if it is this many rounding units.
@@ -78,6 +80,7 @@ impl OperatorError {
         self.overflows += other.overflows;
         self.underflows = [0, 1].map(|part| self.underflows[part] + other.underflows[part]);
         self.lost_counts += other.lost_counts;
+        self.has_fractions |= other.has_fractions;
     }
 
     /// Adds an input of the operator, and its rounded form. Both are little-endian float32.
@@ -111,7 +114,9 @@ impl OperatorError {
             self.elements += 1;
             self.overflows += u64::from(!rounded.is_finite() && reference.is_finite());
             self.add_underflow(rounded == 0.0 && reference != 0.0 && reference.abs() <= smallest);
-            let is_count = reference.abs() > whole && reference.fract() == 0.0;
+            // From 2^23 on, every number is whole.
+            self.has_fractions |= reference.fract() != 0.0 || reference.abs() >= 8_388_608.0;
+            let is_count = reference.abs() > whole;
             self.lost_counts += u64::from(is_count && rounded.is_finite() && rounded != reference);
         }
     }
@@ -147,7 +152,7 @@ impl OperatorError {
         };
         Some(match is_large {
             _ if self.overflows > 0 => Cause::Overflow(of(self.overflows), dtype),
-            _ if self.lost_counts > 0 && is_common([self.lost_counts, self.elements]) => {
+            _ if self.lost_counts > 0 && !self.has_fractions && is_common([self.lost_counts, self.elements]) => {
                 Cause::Counts(of(self.lost_counts), dtype)
             }
             true if is_common(self.underflows) => Cause::Underflow(self.underflows.into(), dtype),

@@ -39,7 +39,7 @@ use opscope_onnx::{Graph, OnnxError, WriteError};
 pub use self::criterion::Criterion;
 pub use self::errors::Cause;
 pub use self::low_type::LowType;
-pub use self::report::{AllLow, HeldOut, KeptOperator, PrecisionReport};
+pub use self::report::{AllLow, HeldOut, KeptOperator, LookedAt, PrecisionReport};
 pub use self::target::{InvalidTarget, Metric, Target};
 use crate::inputs::{InputError, Inputs};
 

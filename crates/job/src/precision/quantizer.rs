@@ -49,7 +49,8 @@ impl<'g> Quantizer<'g> {
     /// Returns an error if the Python cannot be started, lacks a package, or cannot read the model.
     pub fn start(python: &Path, graph: &'g Graph, sets: &[Vec<Tensor>], beside: &Path) -> Result<Self, PrecisionError> {
         let output = |source| PrecisionError::Output { path: beside.to_owned(), source };
-        let scratch = tempfile::Builder::new().prefix("quantizer.").tempdir_in(beside).map_err(output)?;
+        remove_left_over(beside);
+        let scratch = tempfile::Builder::new().prefix(PREFIX).tempdir_in(beside).map_err(output)?;
         let model = scratch.path().join("model.onnx");
         let mut file = ModelFile::of(graph)?;
         let names = unique(file.node_names());
@@ -143,6 +144,19 @@ impl Drop for Process {
         self.requests = None;
         let ended: io::Result<_> = self.child.wait();
         drop(ended);
+    }
+}
+
+/// The beginning of the name of a quantizer's directory.
+const PREFIX: &str = "quantizer.";
+
+/// Removes the directories of quantizers that were killed.
+fn remove_left_over(beside: &Path) {
+    for entry in fs::read_dir(beside).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            // If it cannot be removed, it is only in the way of the user.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

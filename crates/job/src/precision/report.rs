@@ -28,6 +28,8 @@ pub struct PrecisionReport {
     pub all_low: Option<AllLow>,
     /// The operators that must stay in float32, in order of execution.
     pub kept: Vec<KeptOperator>,
+    /// Every candidate, in order of execution.
+    pub all_operators: Vec<LookedAt>,
     /// The share of the model's time in float32 that they take.
     pub kept_time: f64,
     /// The metric of the file with these operators kept, on the inputs of the search.
@@ -35,6 +37,8 @@ pub struct PrecisionReport {
     /// What computed `value` and `held_out`: an engine that ran the file, or runs of the original in which values are
     /// rounded.
     pub measured_by: Option<String>,
+    /// Whether an engine ran the written file. `None` if nothing was measured.
+    pub file_ran: Option<bool>,
     /// The metric on inputs that the search did not see. `None` if there are none.
     pub held_out: Option<HeldOut>,
     /// Sets of inputs of the search.
@@ -62,6 +66,24 @@ pub struct AllLow {
     pub first: Option<String>,
     /// Why.
     pub cause: Option<Cause>,
+}
+
+/// What was found about an operator on its own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LookedAt {
+    /// Its name.
+    pub operator: String,
+    /// Its type.
+    pub op_type: String,
+    /// √(Σ (x - y)² / Σ y²) of its outputs x in the narrower type, given the reference's inputs. `None` if an output is not
+    /// finite, or if the engine does not show the operator.
+    pub error: Option<f64>,
+    /// Why, if the error is more than rounding.
+    pub cause: Option<Cause>,
+    /// Whether it is kept.
+    pub kept: bool,
+    /// Its share of the model's time in float32.
+    pub time: f64,
 }
 
 /// An operator that must stay in float32.
@@ -126,6 +148,8 @@ impl PrecisionReport {
             Criterion::Target(target) => target.is_met(self.value),
             Criterion::Check(_) => true,
         };
-        self.minimal && is_met
+        // No engine runs bf16 on a processor.
+        let could_run = self.file_ran != Some(false) || self.to == LowType::Bf16;
+        self.minimal && is_met && could_run
     }
 }

@@ -11,14 +11,15 @@ use std::collections::HashSet;
 
 use opscope_tensor::DType;
 
-use crate::{Graph, Operator, OperatorId, Producer, ValueId, ValueTypes};
+use crate::{Graph, Operator, OperatorId, Producer, Value, ValueId, ValueTypes};
 
 /// Which operators of a model can compute in a narrower type, and what that means for their values.
 #[derive(Debug, Clone)]
 pub struct Lowering<'g> {
     graph: &'g Graph,
     dtype: DType,
-    types: ValueTypes,
+    /// The type of each value, as far as it is known.
+    types: Vec<Option<DType>>,
     /// For each value, whether it depends on the data of an input.
     depends: Vec<bool>,
 }
@@ -41,7 +42,16 @@ const MOVING: &[&str] = &[
 
 impl<'g> Lowering<'g> {
     /// Looks at a graph. `dtype` is fp16 or bf16; `types` are the types of all values.
-    pub fn new(graph: &'g Graph, dtype: DType, types: ValueTypes) -> Self {
+    pub fn new(graph: &'g Graph, dtype: DType, types: &ValueTypes) -> Self {
+        let known = |value: &Value| types.get(value.id).and_then(|info| info.dtype).or(value.dtype);
+        let mut types: Vec<Option<DType>> = graph.all_values().map(known).collect();
+        for operator in graph.all_operators() {
+            for output in operator.outputs.iter().flatten() {
+                if types[output.index()].is_none() {
+                    types[output.index()] = types::of_output(operator, &types);
+                }
+            }
+        }
         Self { graph, dtype, depends: graph.all_depend_on_input(), types }
     }
 
@@ -61,7 +71,7 @@ impl<'g> Lowering<'g> {
     }
 
     fn type_of(&self, value: ValueId) -> Option<DType> {
-        self.types.get(value).and_then(|info| info.dtype).or(self.graph.value(value).dtype)
+        self.types[value.index()]
     }
 
     /// Returns the operators that can be lowered, in order of execution: those that give float32 from the data of inputs,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use opscope_tensor::DType;
 
-use crate::{Graph, Operator};
+use crate::{Attribute, Graph, Operator};
 
 /// For each of ONNX's operators with float32 outputs: what holds from a version of the operator set on, for fp16 and for
 /// bf16. Written by `scripts/onnx-float-types` from ONNX's own schemas.
@@ -62,6 +62,24 @@ const LEFT: &[&str] = &[
     "Multinomial",
     "Range",
 ];
+
+/// Returns the type of an operator's outputs, where nothing else says it: that of its first input that has data, unless
+/// the operator has a type of its own.
+pub(super) fn of_output(operator: &Operator, types: &[Option<DType>]) -> Option<DType> {
+    let of_input = |slot: usize| types[operator.inputs.get(slot).copied().flatten()?.index()];
+    match operator.op_type.as_str() {
+        "Shape" | "Size" | "ArgMax" | "ArgMin" | "NonZero" => Some(DType::I64),
+        "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Not" | "Xor" | "IsNaN"
+        | "IsInf" => Some(DType::Bool),
+        "Cast" => operator.int("to").and_then(|code| DType::from_onnx(i32::try_from(code).ok()?)),
+        "ConstantOfShape" => match operator.attributes.get("value") {
+            Some(Attribute::Tensor(tensor)) => tensor.dtype,
+            _ => Some(DType::F32),
+        },
+        "Where" => of_input(1),
+        _ => of_input(0),
+    }
+}
 
 /// Returns what stays float32 of an operator that computes in `dtype`. Returns `None` if it cannot compute in that type,
 /// by ONNX's rules or because it has graphs inside.
