@@ -152,7 +152,8 @@ def faults_of_record(case, tried, record, kept, value):
         yield f"all_low.first is {lowest['first']!r}, which is no candidate"
     yield from differs(case, "value", record["value"], value)
     out, rest = record["held_out"], case.sets[case.search :]
-    high = float("inf") if out["high"] is None else out["high"]  # a sqnr without a bound
+    boundless = out["high"] is None and case.target.metric == "sqnr"
+    high = float("inf") if boundless else out["high"]
     if out["inputs"] != len(rest) or not out["low"] <= out["mean"] <= high:
         yield f"held_out is {out}, of {len(rest)} sets"
     yield from differs(case, "held_out.mean", out["mean"], judge.Judge(case.model, rest).value(case.target.metric, kept))
