@@ -241,8 +241,8 @@ def of_loss(metric, amount):
 
 
 def measured(metric, references, found):
-    """The mean over the sets of inputs of the worst float output, for sqnr of the squared error; NaN where something is not finite that is in
-    the reference."""
+    """The mean over the sets of inputs of the worst float output, for sqnr of the squared error; NaN where something is not finite
+    that is in the reference."""
     worst = max if metric in SMALLER_IS_BETTER else min
     values = []
     for expected, given in zip(references, found):
