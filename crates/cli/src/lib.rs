@@ -30,6 +30,7 @@ mod mcp;
 mod options;
 mod precision;
 mod recover;
+mod reduce;
 mod report;
 mod terminal;
 mod torch;
@@ -65,6 +66,8 @@ enum Command {
     Export(export::ExportArguments),
     /// Compare values or times; name the first operator that diverges
     Compare(Box<compare::CompareArguments>),
+    /// Find the smallest model that still fails
+    Reduce(Box<reduce::ReduceArguments>),
     /// Show what a model, a dump or a recording contains
     Inspect(inspect::InspectArguments),
     /// Write one HTML page of recordings, summaries and dumps
@@ -139,6 +142,7 @@ fn command(words: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Benchmark(arguments) => benchmark::run(*arguments, &invocation),
         Command::Export(arguments) => export::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments, &invocation),
+        Command::Reduce(arguments) => reduce::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments, &invocation),
         Command::Report(arguments) => report::run(&arguments),
         Command::Precision(arguments) => precision::run(&arguments),

@@ -18,6 +18,7 @@
 //! | room | what |
 //! |---|---|
 //! | `benchmark` | a job from its inputs to its report |
+//! | `reduce` | finds the smallest model that still fails |
 //! | `compare` | compares two ways to run a model |
 //! | `precision` | finds which operators must stay in float32 |
 //! | `verify` | finds the fastest plan that is right |
@@ -34,5 +35,6 @@ pub mod inputs;
 mod json_path;
 pub mod machine;
 pub mod precision;
+pub mod reduce;
 pub mod roofline;
 pub mod verify;

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -209,10 +209,59 @@ impl Npz {
     }
 }
 
+/// Writes an archive of these arrays, each under its name, stored and not deflated.
+///
+/// # Errors
+/// Returns the error of `into`; `InvalidInput` if numpy has no such type, and `FileTooLarge` if the archive would have
+/// more than 4 GiB.
+pub fn write<'t>(arrays: impl Iterator<Item = (&'t str, &'t Tensor)>, into: &mut impl Write) -> io::Result<()> {
+    let small = |number: usize| u32::try_from(number).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge));
+    let (mut directory, mut offset, mut count) = (Vec::new(), 0usize, 0u16);
+    for (name, tensor) in arrays {
+        let mut data = Vec::new();
+        npy::write(&tensor.view(), &mut data).map_err(|error| match error {
+            NpyError::Io(error) => error,
+            other => io::Error::new(io::ErrorKind::InvalidInput, format!("array '{name}': {other}")),
+        })?;
+        let mut checksum = flate2::Crc::new();
+        checksum.update(&data);
+        let name = format!("{name}.npy");
+        let length = u16::try_from(name.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        // The version that reads it, names in UTF-8, stored, and the first day that the format knows.
+        let mut facts = Vec::new();
+        [20, 1 << 11, 0, 0, FIRST_DAY].iter().for_each(|number: &u16| facts.extend(number.to_le_bytes()));
+        for number in [checksum.sum(), small(data.len())?, small(data.len())?] {
+            facts.extend(number.to_le_bytes());
+        }
+        facts.extend(length.to_le_bytes());
+        facts.extend([0; 2]);
+        directory.extend(b"PK\x01\x02");
+        directory.extend(20u16.to_le_bytes());
+        directory.extend(&facts);
+        directory.extend([0; 10]);
+        directory.extend(small(offset)?.to_le_bytes());
+        directory.extend(name.as_bytes());
+        for part in [b"PK\x03\x04".as_slice(), &facts, name.as_bytes(), &data] {
+            into.write_all(part)?;
+            offset += part.len();
+        }
+        count = count.checked_add(1).ok_or(io::ErrorKind::FileTooLarge)?;
+    }
+    let mut end = b"PK\x05\x06\0\0\0\0".to_vec();
+    end.extend(count.to_le_bytes());
+    end.extend(count.to_le_bytes());
+    end.extend(small(directory.len())?.to_le_bytes());
+    end.extend(small(offset)?.to_le_bytes());
+    end.extend([0; 2]);
+    into.write_all(&directory)?;
+    into.write_all(&end)
+}
+
+/// The first of January 1980, as zip archives write dates.
+const FIRST_DAY: u16 = 1 << 5 | 1;
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -317,6 +366,21 @@ mod tests {
         let at = bytes.windows(4).position(|window| window == 2f32.to_le_bytes()).unwrap();
         bytes[at] ^= 1;
         assert!(matches!(Npz::from_bytes(bytes).unwrap().read("a"), Err(NpzError::Array { .. })));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_under_the_same_names() {
+        let image = Tensor::from_f32(vec![2, 1], &[0.5, f32::NAN]).unwrap();
+        let (none, ids) = (Tensor::from_f32(vec![0], &[]).unwrap(), Tensor::from_i64(vec![], &[7]).unwrap());
+        let arrays = [("/a/image:0", &image), ("größe", &none), ("ids", &ids)];
+        let mut bytes = Vec::new();
+        write(arrays.into_iter(), &mut bytes).unwrap();
+        let npz = Npz::from_bytes(bytes).unwrap();
+        assert_eq!(npz.names().collect::<Vec<_>>(), arrays.map(|(name, _)| name));
+        for (name, tensor) in arrays {
+            let read = npz.read(name).unwrap();
+            assert_eq!((read.shape(), read.bytes()), (tensor.shape(), tensor.bytes()));
+        }
     }
 
     proptest! {

@@ -125,6 +125,18 @@ pub fn verify_against(
     Some((verification, other))
 }
 
+/// Compares the session's own optimised plan with its exact one, as [`verify`] does first. Returns what is wrong with it.
+///
+/// # Errors
+/// Returns why there is nothing to compare: the exact plan does not run, or an operator draws random numbers.
+pub(crate) fn own_plan(session: &Session, inputs: &[Tensor]) -> Result<Option<WrongForm>, String> {
+    if let Some(operator) = random_operator(session.graph()) {
+        return Err(format!("{} ({}) draws random numbers", operator.name, operator.op_type));
+    }
+    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
+    Search::begin(session, None, inputs, 1, &options).own()
+}
+
 /// Loads the model of an optimised session again, together with the values that its kernels were found to compute when
 /// running `inputs`. The new plans name values that the engine's own plan does not. This fails if the engine does not
 /// show the values of optimised plans.

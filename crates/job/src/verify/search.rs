@@ -88,6 +88,20 @@ impl<'a> Search<'a> {
         self.deadline = Deadline::after(budget, &Clock::system());
     }
 
+    /// Compares only the engine's own plan. Returns what is wrong with it.
+    ///
+    /// # Errors
+    /// Returns why there is nothing to compare.
+    pub fn own(self) -> Result<Option<WrongForm>, String> {
+        let exact =
+            self.session.with_options(&self.session.options(Fidelity::Exact)).map_err(|error| error.to_string())?;
+        let once = Trying { runs: 1, values: &self.values, deadline: self.deadline.clone() };
+        let reference = run_until(&exact, &self.inputs, once).map_err(|error| error.to_string())?;
+        let forms = self.session.engine().forms();
+        let own = forms.first().ok_or("the engine has no optimised plans")?;
+        Ok(compare_form(&self.comparison, own, &reference, self.own).err())
+    }
+
     /// Compares the forms in order until one is right. Returns `None` if the exact plan does not run either.
     pub fn run(self) -> Option<Verification> {
         // The exact plan would exceed the budget, too.

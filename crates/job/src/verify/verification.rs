@@ -81,7 +81,7 @@ pub struct WrongForm {
 impl WrongForm {
     /// Returns what is wrong with the form, as a text that follows its name:
     /// `gives other outputs: y by 0.50 of its largest element`. It names at most `most` outputs.
-    fn fault(&self, most: usize) -> String {
+    pub(crate) fn fault(&self, most: usize) -> String {
         if let Some(reason) = &self.fails_with {
             return format!("does not run: {reason}");
         }
