@@ -133,9 +133,11 @@ pub fn command(written: &WrittenCase, spec: &CheckSpec) -> String {
                 .collect::<Vec<_>>()
                 .join(" ")
         }
-        Fails::PlanDiffers => joined(&format!("opscope benchmark {model}"), &["--verify=on"]),
+        // A benchmark compares plans on other numbers if an input has one number only.
+        Fails::PlanDiffers => joined(&format!("opscope reduce {model}"), &["--fails 'plan differs'", "--check"]),
         Fails::Error(_) if spec.engine.name == EngineName::Tract => joined(&format!("opscope benchmark {model}"), &[]),
-        Fails::Error(_) | Fails::Crash => joined(&format!("opscope benchmark {model}"), &["--isolate"]),
+        Fails::Error(_) => joined(&format!("opscope benchmark {model}"), &["--isolate"]),
+        Fails::Crash => joined(&format!("opscope benchmark {model}"), &["--verify=on", "--isolate"]),
         Fails::Command(command) => {
             quoted_command(command, &written.model, written.inputs.as_deref()).to_string_lossy().into_owned()
         }

@@ -125,7 +125,8 @@ pub fn verify_against(
     Some((verification, other))
 }
 
-/// Compares the session's own optimised plan with its exact one, as [`verify`] does first. Returns what is wrong with it.
+/// Compares the session's own optimised plan with its exact one, on these inputs and then on those that [`verify`]
+/// compares them with. Returns what is wrong with the plan.
 ///
 /// # Errors
 /// Returns why there is nothing to compare: the exact plan does not run, or an operator draws random numbers.
@@ -133,8 +134,10 @@ pub(crate) fn own_plan(session: &Session, inputs: &[Tensor]) -> Result<Option<Wr
     if let Some(operator) = random_operator(session.graph()) {
         return Err(format!("{} ({}) draws random numbers", operator.name, operator.op_type));
     }
-    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
-    Search::begin(session, None, inputs, 1, &options).own()
+    match (Search::on(session, None, inputs).own()?, search::varied(inputs)) {
+        (None, Some(varied)) => Search::on(session, None, &varied).own(),
+        (found, _) => Ok(found),
+    }
 }
 
 /// Loads the model of an optimised session again, together with the values that its kernels were found to compute when

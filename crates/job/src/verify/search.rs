@@ -48,35 +48,34 @@ impl<'a> Search<'a> {
         runs: u64,
         options: &VerifyOptions,
     ) -> Self {
+        // The graph may not accept other numbers. Then the given ones are used.
+        let varied = varied(inputs).map(|varied| Self::on(session, reference, &varied));
+        let mut search =
+            varied.filter(|search| search.own.is_ok()).unwrap_or_else(|| Self::on(session, reference, inputs));
+        if options.when == Verify::Auto {
+            search.limit(runs, options.timed);
+        }
+        search
+    }
+
+    /// Runs the engine's own plan on these inputs.
+    pub fn on(session: &'a Session, reference: Option<&'a Arc<dyn Engine>>, inputs: &[Tensor]) -> Self {
         let comparison = OutputComparison::of(session.graph());
         let shows = |engine: &dyn Engine, fidelity| engine.capabilities(fidelity).intermediates;
         let exact = reference.map_or_else(|| session.engine(), |engine| &**engine);
         let is_shown = shows(session.engine(), session.model().fidelity()) && shows(exact, Fidelity::Exact);
         let values = if is_shown { comparison.taken() } else { BTreeSet::new() };
-        let twice = Trying { runs: 2, values: &values, deadline: Deadline::default() };
-        let mut own = None;
-        let mut used = inputs.to_vec();
-        if let Some(varied) = varied(inputs) {
-            // The graph may not accept these numbers. Then the given ones are used.
-            if let Ok(trial) = run_until(session, &varied, twice.clone()) {
-                (own, used) = (Some(trial), varied);
-            }
-        }
-        let own = own.map_or_else(|| run_until(session, &used, twice), Ok);
-        let mut search = Self {
+        let own = run_until(session, inputs, Trying { runs: 2, values: &values, deadline: Deadline::default() });
+        Self {
             session,
             reference,
-            inputs: used,
+            inputs: inputs.to_vec(),
             comparison,
             values,
             own,
             deadline: Deadline::default(),
             skipped: None,
-        };
-        if options.when == Verify::Auto {
-            search.limit(runs, options.timed);
         }
-        search
     }
 
     /// Sets the deadline. Skips the comparison if it would take too much time or memory.
@@ -262,7 +261,7 @@ fn compare_form(
 /// Replaces floating-point inputs whose elements are all equal, such as the generated zeros of a benchmark, by random
 /// numbers, because wrong operators often return right outputs for equal elements. Returns `None` if there are no such
 /// inputs.
-fn varied(inputs: &[Tensor]) -> Option<Vec<Tensor>> {
+pub(super) fn varied(inputs: &[Tensor]) -> Option<Vec<Tensor>> {
     let is_uniform = |tensor: &Tensor| {
         let size = tensor.dtype().size().unwrap_or(0);
         size > 0 && tensor.bytes().chunks(size).all(|element| element == &tensor.bytes()[..size])

@@ -5,7 +5,7 @@ mod numbers;
 
 use std::time::Duration;
 
-use opscope_tensor::Tensor;
+use opscope_tensor::{Element, Tensor};
 
 use self::numbers::{Likeness, replaced};
 use super::case::{Case, Slot};
@@ -28,27 +28,12 @@ pub fn anonymise(case: Case, original: &Case, checker: &mut Checker<'_>) -> (Cas
     let is_renamed = try_change(&mut anonymous, checker, names::rename);
     let mut random = fastrand::Rng::with_seed(0);
     let data = anonymous.data();
+    let data: Vec<(Slot, Tensor)> = data.into_iter().filter(|(_, tensor)| !says_nothing(tensor)).collect();
     // All at once, and then one by one what is not replaced then.
-    let all = Likeness::ALL.into_iter().any(|likeness| {
-        let new: Option<Vec<(Slot, Tensor)>> = data
-            .iter()
-            .filter(|(_, tensor)| !is_constant(tensor))
-            .map(|(slot, tensor)| Some((*slot, replaced(tensor, likeness, &mut random)?)))
-            .collect();
-        new.is_some_and(|new| {
-            try_change(&mut anonymous, checker, |case| {
-                new.into_iter().for_each(|(slot, tensor)| case.set(slot, tensor))
-            })
-        })
-    });
-    if !all {
-        for (slot, tensor) in data.iter().filter(|(_, tensor)| !is_constant(tensor)) {
-            let is_replaced = Likeness::ALL.into_iter().any(|likeness| {
-                replaced(tensor, likeness, &mut random)
-                    .is_some_and(|new| try_change(&mut anonymous, checker, |case| case.set(*slot, new)))
-            });
-            if !is_replaced {
-                kept.push(kept_tensor(anonymous.name(*slot), tensor));
+    if !replace(&mut anonymous, &data, checker, &mut random) {
+        for one in &data {
+            if !replace(&mut anonymous, std::slice::from_ref(one), checker, &mut random) {
+                kept.push(kept_tensor(anonymous.name(one.0), &one.1));
             }
         }
     }
@@ -65,11 +50,29 @@ pub fn anonymise(case: Case, original: &Case, checker: &mut Checker<'_>) -> (Cas
     (anonymous, kept)
 }
 
-/// Returns whether a tensor says nothing: all of its elements are zero, or all are one.
-fn is_constant(tensor: &Tensor) -> bool {
-    let numbers =
-        || (0..tensor.elements()).map(|at| opscope_tensor::Element::at(tensor.dtype(), tensor.bytes(), at)?.to_f64());
-    numbers().all(|number| number == Some(0.0)) || numbers().all(|number| number == Some(1.0))
+/// How often random numbers are drawn for each likeness.
+const DRAWS: usize = 4;
+
+/// Replaces tensors by random numbers. Returns whether the model still fails then.
+fn replace(case: &mut Case, data: &[(Slot, Tensor)], checker: &mut Checker<'_>, random: &mut fastrand::Rng) -> bool {
+    let draws = Likeness::ALL.into_iter().flat_map(|likeness| [likeness; DRAWS]);
+    for likeness in draws {
+        let new = data.iter().map(|(slot, tensor)| Some((*slot, replaced(tensor, likeness, random)?)));
+        let Some(new) = new.collect::<Option<Vec<_>>>() else { return false };
+        if new.is_empty()
+            || try_change(case, checker, |case| new.into_iter().for_each(|(slot, tensor)| case.set(slot, tensor)))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns whether a tensor says nothing: its elements are zero, NaN or infinite, or all are one.
+fn says_nothing(tensor: &Tensor) -> bool {
+    let numbers = || (0..tensor.elements()).map(|at| Element::at(tensor.dtype(), tensor.bytes(), at)?.to_f64());
+    let is_special = |number: Option<f64>| number.is_some_and(|number| number == 0.0 || !number.is_finite());
+    numbers().all(is_special) || numbers().all(|number| number == Some(1.0))
 }
 
 fn kept_tensor(name: &str, tensor: &Tensor) -> Kept {

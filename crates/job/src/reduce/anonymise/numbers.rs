@@ -10,11 +10,13 @@ pub enum Likeness {
     Range,
     /// The sign and the rough magnitude of each number, too.
     Sign,
+    /// Each number up to a tenth of it.
+    Near,
 }
 
 impl Likeness {
     /// The ways to replace a tensor, the one that keeps least first.
-    pub const ALL: [Self; 2] = [Self::Range, Self::Sign];
+    pub const ALL: [Self; 3] = [Self::Range, Self::Sign, Self::Near];
 }
 
 /// Returns a tensor of random numbers in place of another. Returns `None` for types that cannot be replaced.
@@ -33,10 +35,11 @@ pub fn replaced(tensor: &Tensor, likeness: Likeness, random: &mut fastrand::Rng)
             Likeness::Range if low < high => low + (high - low) * random.f64(),
             // All are the same number: others of its sign and magnitude.
             Likeness::Range | Likeness::Sign => number * (0.5 + random.f64()),
+            Likeness::Near => number * (0.9 + 0.2 * random.f64()),
         }
     };
     let mut bytes = Vec::with_capacity(tensor.bytes().len());
-    for (at, &number) in numbers.iter().enumerate() {
+    for &number in &numbers {
         let original = element(dtype, number)?;
         let mut new = element(dtype, other(number, random))?;
         // A number of few digits may come out as the original one.
@@ -46,7 +49,6 @@ pub fn replaced(tensor: &Tensor, likeness: Likeness, random: &mut fastrand::Rng)
             }
             new = element(dtype, other(number, random))?;
         }
-        let _ = at;
         bytes.extend(new);
     }
     Tensor::new(dtype, tensor.shape().to_vec(), bytes).ok()

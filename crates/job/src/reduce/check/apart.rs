@@ -68,10 +68,11 @@ fn asked(written: &WrittenCase, spec: &CheckSpec, hooks: &ReduceHooks<'_>, patie
     })
 }
 
-/// Runs the model in another process, which has to die by a signal.
+/// Runs the model once in another process, as a benchmark does that verifies its plan, so that both plans
+/// run. The process has to die by a signal.
 fn crash(written: &WrittenCase, spec: &CheckSpec, hooks: &ReduceHooks<'_>, patience: Duration) -> io::Result<Outcome> {
     let mut command = (hooks.command)()?;
-    command.arg("attempt").arg(format!("--parent={}", std::process::id())).args(&spec.words);
+    command.args(["benchmark", "--loop=1", "--verify=on", "--quiet"]).args(&spec.words);
     command.args(input_word(written)).arg("--").arg(&written.model);
     let Ended { status, .. } = run(command, hooks, patience, true)?;
     let Some(status) = status else { return Ok(too_late(patience)) };

@@ -107,11 +107,6 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Returns how models are run.
-    pub fn spec(&self) -> &'a CheckSpec {
-        self.spec
-    }
-
     /// Runs the whole model. If it fails as requested, each later model has to fail in the same way.
     ///
     /// # Errors

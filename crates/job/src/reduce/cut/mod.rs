@@ -17,6 +17,8 @@ use values::{Values, constant_nodes};
 /// Cuts parts out of a model.
 pub struct Cutter {
     whole: Case,
+    /// `None` if the model is not valid.
+    graph: Option<Arc<Graph>>,
     /// The operators in order of execution, without constants.
     nodes: Vec<Operation>,
     initializers: HashMap<String, TensorProto>,
@@ -64,8 +66,18 @@ impl Cutter {
         let nodes = nodes.map(operation).collect();
         let declared = main.value_info.iter().chain(&main.input).chain(&main.output);
         let declared = declared.map(|declared| (declared.name.clone(), declared.clone())).collect();
-        let values = Values::capture(graph, &whole.inputs, session);
-        Self { nodes, initializers, sparse, declared, values, whole, keeps_declarations: false, fixes_integers: true }
+        let values = Values::capture(graph.clone(), &whole.inputs, session);
+        Self {
+            nodes,
+            initializers,
+            sparse,
+            declared,
+            values,
+            whole,
+            graph,
+            keeps_declarations: false,
+            fixes_integers: true,
+        }
     }
 
     /// Returns the number of operators.
@@ -141,7 +153,11 @@ impl Cutter {
             } else if let Some(sparse) = self.sparse.get(name) {
                 graph.sparse_initializer.push(sparse.clone());
             } else {
-                let tensor = self.values.get(name)?;
+                if self.is_dangling(name) {
+                    continue;
+                }
+                let declared = self.declared.get(name);
+                let tensor = self.values.get(name, declared)?;
                 if self.is_fixed(&tensor) {
                     graph.initializer.push(stored(name, &tensor));
                 } else {
@@ -170,6 +186,13 @@ impl Cutter {
         graph.node = nodes.iter().map(|operation| operation.node.clone()).collect();
         let proto = ModelProto { graph: Some(graph), ..self.whole.proto.clone() };
         Some(Case { proto, inputs, path: Arc::clone(&self.whole.path) })
+    }
+
+    /// Returns whether nothing computes or gives a value, in a model that is not valid.
+    fn is_dangling(&self, name: &str) -> bool {
+        self.graph.is_none()
+            && !self.whole.main().input.iter().any(|input| input.name == name)
+            && !self.nodes.iter().any(|operation| operation.node.output.iter().any(|output| output == name))
     }
 
     /// Returns whether a value becomes an initializer, and not an input.

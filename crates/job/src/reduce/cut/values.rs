@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use opscope::Session;
 use opscope_model::{Action, Dispatch, Fidelity, Interest, KernelSet, LoadOptions, RunId, RunObserver};
+use opscope_onnx::proto::{DimensionProto, ValueInfoProto, dimension};
 use opscope_onnx::{Dim, Graph, OnnxError, Producer, TensorInfo, ValueId, ValueTypes};
 use opscope_sys::Mutex;
 use opscope_tensor::{DType, Tensor, TensorView};
@@ -57,12 +58,15 @@ impl Values {
     }
 
     /// Returns a value. It is made up if the model does not compute it before it fails, and `None` if not even its type
-    /// is known.
-    pub fn get(&mut self, name: &str) -> Option<Tensor> {
+    /// is known. For a model that is not valid, it is of the declared type.
+    pub fn get(&mut self, name: &str, declared: Option<&ValueInfoProto>) -> Option<Tensor> {
         if let Some(known) = self.known.get(name) {
             return Some(known.clone());
         }
-        let made_up = self.made_up(name)?;
+        let made_up = match self.graph {
+            Some(_) => self.made_up(name)?,
+            None => of_type(declared)?,
+        };
         self.known.insert(name.to_owned(), made_up.clone());
         Some(made_up)
     }
@@ -97,6 +101,7 @@ impl Values {
         self.known.extend(found.into_iter().map(|(id, tensor)| (graph.value(id).name.clone(), tensor)));
     }
 
+    /// Returns a tensor of the type that follows from those before it.
     fn made_up(&mut self, name: &str) -> Option<Tensor> {
         let graph = Arc::clone(self.graph.as_ref()?);
         let value = graph.value_named(name)?;
@@ -121,8 +126,20 @@ impl Values {
     }
 }
 
+/// Returns a tensor of the declared type, or some numbers if there is none. Open dimensions are 1.
+fn of_type(declared: Option<&ValueInfoProto>) -> Option<Tensor> {
+    let declared = declared.and_then(|declared| declared.r#type.as_ref()?.tensor_type.as_ref());
+    let dtype = declared.and_then(|declared| DType::from_onnx(declared.elem_type)).unwrap_or(DType::F32);
+    let size = |dimension: &DimensionProto| match dimension.value {
+        Some(dimension::Value::Number(size)) => usize::try_from(size).unwrap_or(1),
+        _ => 1,
+    };
+    let shape = declared.and_then(|declared| Some(declared.shape.as_ref()?.dim.iter().map(size).collect()));
+    made_up(dtype, shape.unwrap_or_else(|| vec![1]))
+}
+
 /// Returns random numbers of a type, or zeros for integers: they may be indices.
-pub fn made_up(dtype: DType, shape: Vec<usize>) -> Option<Tensor> {
+fn made_up(dtype: DType, shape: Vec<usize>) -> Option<Tensor> {
     let elements = shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim))?;
     if elements > MOST_MADE_UP {
         return None;
