@@ -2,13 +2,15 @@
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use opscope::engine::EngineName;
+use opscope::text::{shell_path, shell_word, shown_text};
 use opscope_job::inputs::ShapeSpec;
 use opscope_job::reduce::{
     Best, CheckSpec, Fails, Outcome, ReduceError, ReduceHooks, ReduceSpec, Reduced, answer, check, reduce, write_best,
@@ -28,8 +30,10 @@ use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 pub struct ReduceArguments {
     /// The ONNX file
     model: PathBuf,
-    /// How it fails: "first nonfinite", "engines differ", "plan differs", "error 'TEXT'", "crash", or
-    /// "command 'CMD {model} {inputs}'", which ends with code 0 if the model still fails
+    /// How it fails: "first nonfinite" (an operator makes a NaN or an infinity of finite inputs), "engines differ"
+    /// (tract and ONNX Runtime), "plan differs" (the optimised from the exact one), "error 'TEXT'" (loading or running ends
+    /// with an error that contains TEXT), "crash" (its process dies by a signal), or "command 'CMD {model} {inputs}'" (a
+    /// command that ends with code 0 if the model still fails)
     #[arg(long, value_name = "HOW")]
     fails: String,
     /// The file of the smaller model; its inputs are written beside it, as NAME.inputs.npz
@@ -114,7 +118,7 @@ fn spec(arguments: &ReduceArguments) -> Result<ReduceSpec, Failure> {
     let name = arguments.engine.name(&environment).map_err(Failure::wrong_use)?;
     let engines = match fails {
         // The other engine's options count for its side.
-        Fails::EnginesDiffer => arguments.engine.specs([opscope::engine::EngineName::OnnxRuntime]),
+        Fails::EnginesDiffer => arguments.engine.specs([EngineName::OnnxRuntime]),
         _ => arguments.engine.specs([name]),
     };
     let [engine] = engines.map_err(Failure::wrong_use)?;
@@ -161,7 +165,7 @@ fn listen(spec: &ReduceSpec, cancel: &Arc<AtomicBool>, best: &Arc<Best>) -> Resu
                     "interrupted while a model was checked; the smallest one so far is {}",
                     shown_path(&written.model)
                 ),
-                Some(Err(error)) => eprintln!("error: {}", opscope::text::shown_text(&error.to_string())),
+                Some(Err(error)) => eprintln!("error: {}", shown_text(&error.to_string())),
                 None => eprintln!("interrupted before the model was seen to fail; nothing was written"),
             }
             low_level::exit(code);
@@ -223,11 +227,12 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())
 }
 
-/// Returns the line that offers to reduce a model, for a command that found a difference.
-pub fn offer(model: &str, options: &[String], fails: &str) -> String {
-    let words = options.iter().map(|word| format!(" {}", opscope::text::shell_word(word))).collect::<String>();
-    let model = opscope::text::shell_path(model);
-    format!("smallest model: opscope reduce {model}{words} --fails '{fails}' --output small.onnx")
+/// Returns the line that offers to reduce a model, for a command that found a difference. `options` are those that run
+/// the model in the same way.
+pub fn offer(model: &Path, options: &[String], fails: &Fails) -> String {
+    let options: String = options.iter().map(|word| format!(" {}", shell_word(word))).collect();
+    let fails = shell_word(fails.to_string());
+    format!("smallest model: opscope reduce {}{options} --fails {fails} --output small.onnx", shell_path(model))
 }
 
 #[cfg(test)]

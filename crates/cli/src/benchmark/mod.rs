@@ -20,6 +20,7 @@ use opscope_acl_json::{self as acl_json, AclConfig, AclError};
 use opscope_job::benchmark::{
     CaptureSpec, InstrumentError, Job, JobError, JobHooks, MeasureError, Measured, Report, Stage, apply_acl_json,
 };
+use opscope_job::reduce::Fails;
 use serde_json::json;
 
 use self::debug_server::DebugServer;
@@ -32,6 +33,7 @@ use crate::isolate::Invocation;
 use crate::options::{
     self, Action, BenchmarkArguments, BenchmarkRequest, EngineArguments, Environment, NoteKind, Reporting, TextForm,
 };
+use crate::reduce::offer;
 use crate::terminal::{self, Messages, Progress, print, print_json};
 
 /// Runs the command.
@@ -114,6 +116,11 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     for not_finite in report.measurements.iter().filter_map(|measured| measured.not_finite.as_ref()) {
         messages.warning(not_finite.sentence());
     }
+    if !reporting.json
+        && let Some(offer) = smaller_model(&report, &job, &inputs)
+    {
+        messages.note(offer);
+    }
     report.profile.iter().flat_map(sizes::notes).for_each(|text| messages.note(text));
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let stopped = debugger.stopped_runs;
@@ -129,6 +136,20 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     }
     Ok(if report.complete { Exit::Done } else { Exit::Incomplete })
 }
+
+/// Returns the command that finds the smallest model, if the engine's own plan gave other outputs than its exact one.
+fn smaller_model(report: &Report, job: &Job, inputs: &[String]) -> Option<String> {
+    let [measured] = &report.measurements[..] else { return None };
+    let verification = measured.verification.as_ref()?;
+    let differs = verification.reference.is_none() && !verification.wrong.is_empty();
+    let run_alike = job.same_options.iter().filter(|word| !inputs.contains(word));
+    let options: Vec<String> =
+        inputs.iter().chain(run_alike).filter(|word| !word.starts_with(LOAD_BUDGET)).cloned().collect();
+    differs.then(|| offer(&job.model, &options, &Fails::PlanDiffers))
+}
+
+/// The option that a model is loaded with, and that reducing it does not take.
+const LOAD_BUDGET: &str = "--load-budget=";
 
 /// Returns a note if runs had another batch than `--batch-size`, because the model or the inputs set it.
 fn other_batch(wanted: u64, report: &Report, job: &Job) -> Option<String> {

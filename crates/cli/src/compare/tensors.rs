@@ -8,21 +8,24 @@ use opscope::dump::{
     CompareOptions, Comparison, Mapping, ModuleMap, Noise, StoredDump, StoredOrigin, Tolerances, Verdict,
     differing_initializers,
 };
-use opscope::engine::EngineSpec;
-use opscope::model::EngineError;
+use opscope::engine::{EngineName, EngineSpec};
+use opscope::model::{EngineError, Fidelity};
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tolerance};
 use opscope::text::counted;
 use opscope_job::compare::{CompareError, Reference, RunSpec, compare_runs, program_inputs};
 use opscope_job::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 
-use super::{CompareArguments, Sides, ranks, write_new};
+use opscope_job::reduce::Fails;
+
+use super::{CompareArguments, Sides, is_same, ranks, write_new};
 use crate::consumers;
 use crate::engines::with_hint;
 use crate::exit::{Exit, Failure};
 use crate::inspect::signature;
 use crate::isolate::Invocation;
 use crate::options::{Environment, given_files, shape_set};
+use crate::reduce::offer;
 use crate::terminal::{Messages, print, print_json, table_width};
 
 /// Compares the tensors.
@@ -42,7 +45,38 @@ pub(super) fn run(arguments: &CompareArguments, sides: Sides<'_>, invocation: &I
             finish(arguments, compare(arguments, sides, messages)?, messages)
         });
     }
-    finish(arguments, compare(arguments, sides, messages)?, messages)
+    let exit = finish(arguments, compare(arguments, sides, messages)?, messages)?;
+    if exit == Exit::Different
+        && !arguments.json
+        && let Some(offer) = smaller_model(arguments, sides)?
+    {
+        messages.note(offer);
+    }
+    Ok(exit)
+}
+
+/// Returns the command that finds the smallest model, if one model was run in two ways that differ.
+fn smaller_model(arguments: &CompareArguments, sides: Sides<'_>) -> Result<Option<String>, Failure> {
+    if !is_model(sides.compared) || !is_same(sides.compared, sides.baseline) {
+        return Ok(None);
+    }
+    let [ours, theirs] = engines(arguments)?.map(|engine| engine.name);
+    let fails = match (arguments.fidelity, arguments.reference_fidelity) {
+        (Fidelity::Exact, Fidelity::Exact) if ours != theirs => Fails::EnginesDiffer,
+        (Fidelity::Optimised, Fidelity::Exact) | (Fidelity::Exact, Fidelity::Optimised) if ours == theirs => {
+            Fails::PlanDiffers
+        }
+        _ => return Ok(None),
+    };
+    let engine = match fails {
+        Fails::EnginesDiffer => EngineName::OnnxRuntime,
+        _ => ours,
+    };
+    let mut options = input_words(arguments);
+    options.extend(
+        arguments.engine.words(engine).into_iter().filter(|word| ours == theirs || !word.starts_with("--engine=")),
+    );
+    Ok(Some(offer(sides.compared, &options, &fails)))
 }
 
 /// Prints a comparison, and returns what it means.

@@ -115,6 +115,30 @@ pub const PAGES: [Page; 16] = [
         files: &[],
     },
     Page {
+        command: "reduce",
+        examples: [
+            ("opscope reduce model.onnx --input x.npy --fails first-nonfinite -o small.onnx", "what makes the NaN"),
+            ("opscope reduce model.onnx --fails plan-differs -o small.onnx --anonymise", "to be shown to others"),
+            ("opscope reduce small.onnx --input small.inputs.npz --fails crash --check", "whether it still fails"),
+        ],
+        options: &[
+            ("model", "the ONNX file"),
+            ("fails", "how it fails; --help lists the ways"),
+            ("input", "files of inputs, with commas between them"),
+            ("output", "the file of the smaller model"),
+            ("anonymise", "replace names, weights and inputs"),
+            ("budget", "how long to search, such as 10m"),
+            ("check", "only say whether it fails"),
+            ("overwrite", "replace files that exist"),
+            ("engine", "tract or onnxruntime"),
+            ("json", "print one JSON document"),
+        ],
+        files: &[
+            ("NAME.onnx", "the smaller model, at --output"),
+            ("NAME.inputs.npz", "its inputs, which --input takes"),
+        ],
+    },
+    Page {
         command: "inspect",
         examples: [
             ("opscope inspect model.onnx", "operators, parameters, inputs and outputs"),

@@ -65,7 +65,8 @@ impl FromStr for Fails {
             ("error", text) => Ok(Self::Error(text.to_owned())),
             ("command", command) if !command.contains(MODEL) => Err(UnknownFailure::NoModel(command.to_owned())),
             ("command", command) => Ok(Self::Command(command.to_owned())),
-            _ => match trimmed.split_whitespace().collect::<Vec<_>>().join(" ").as_str() {
+            // With hyphens, a name needs no quotes in a shell.
+            _ => match trimmed.replace('-', " ").split_whitespace().collect::<Vec<_>>().join(" ").as_str() {
                 "first nonfinite" => Ok(Self::FirstNonfinite),
                 "engines differ" => Ok(Self::EnginesDiffer),
                 "plan differs" => Ok(Self::PlanDiffers),
@@ -164,6 +165,7 @@ mod tests {
             assert_eq!(text.parse::<Fails>().unwrap().to_string(), text);
         }
         assert_eq!("  first   nonfinite ".parse(), Ok(Fails::FirstNonfinite));
+        assert_eq!("engines-differ".parse(), Ok(Fails::EnginesDiffer));
         assert_eq!("error no operator".parse(), Ok(Fails::Error("no operator".to_owned())));
         assert_eq!("error \"it's\"".parse(), Ok(Fails::Error("it's".to_owned())));
     }
