@@ -160,6 +160,10 @@ fn listen(spec: &ReduceSpec, cancel: &Arc<AtomicBool>, best: &Arc<Best>) -> Resu
         let code = if signal == SIGTERM { 143 } else { 130 };
         thread::spawn(move || {
             thread::sleep(PATIENCE);
+            while best.is_settled() {
+                // The result is being written. A second signal ends the process.
+                thread::sleep(PATIENCE);
+            }
             match write_best(&spec, &best) {
                 Some(Ok(written)) => eprintln!(
                     "interrupted while a model was checked; the smallest one so far is {}",

@@ -4,10 +4,11 @@ mod process;
 
 use process::{Ended, Workplace, end, model};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "benchmark",
     "export",
     "compare",
+    "reduce",
     "inspect",
     "report",
     "debug",

@@ -87,7 +87,8 @@ fn errors_of_every_kind_are_one_line_whatever_a_file_says() {
     let model = write_model(&place);
     let (x, y, h) = (hostile("x"), hostile("y"), hostile(""));
     let ports: [onnx::Port<'_>; 1] = [(&x, &["4"])];
-    let unknown = Node { name: &h, op_type: &h, domain: &h, inputs: vec![&x], outputs: vec![&y] };
+    let unknown =
+        Node { name: &h, op_type: &h, domain: &h, inputs: vec![&x], outputs: vec![&y], attributes: Vec::new() };
     place.write("unknown.onnx", onnx::file(&h, &h, &ports, &[unknown], &[(&y, &["4"])]));
     let dangling = [node(&h, "Add", &[&x, &h], &[&y])];
     place.write("dangling.onnx", onnx::file(&h, &h, &ports, &dangling, &[(&y, &["4"])]));
@@ -114,6 +115,9 @@ fn errors_of_every_kind_are_one_line_whatever_a_file_says() {
         &["inspect", &nowhere],
         &["export", &nowhere],
         &["recover", &nowhere],
+        &["reduce", &nowhere, "--fails", "crash", "--output", "small.onnx"],
+        &["reduce", "unknown.onnx", "--fails", "first nonfinite", "--output", "small.onnx"],
+        &["reduce", &model, "--fails", &h, "--output", "small.onnx"],
         &["compare", &nowhere, &nowhere],
         &["benchmark", &nowhere],
         &["benchmark", &model, "--input", &nowhere],

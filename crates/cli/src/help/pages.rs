@@ -117,9 +117,9 @@ pub const PAGES: [Page; 16] = [
     Page {
         command: "reduce",
         examples: [
-            ("opscope reduce model.onnx --input x.npy --fails first-nonfinite -o small.onnx", "what makes the NaN"),
-            ("opscope reduce model.onnx --fails plan-differs -o small.onnx --anonymise", "to be shown to others"),
-            ("opscope reduce small.onnx --input small.inputs.npz --fails crash --check", "whether it still fails"),
+            ("opscope reduce m.onnx --fails first-nonfinite -o s.onnx", "what makes a NaN"),
+            ("opscope reduce m.onnx --fails crash -o s.onnx --anonymise", "to be shown"),
+            ("opscope reduce s.onnx --fails crash --check", "whether it fails"),
         ],
         options: &[
             ("model", "the ONNX file"),

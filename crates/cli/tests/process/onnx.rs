@@ -4,13 +4,14 @@
 pub const FLOAT32: u8 = 1;
 pub const FLOAT16: u8 = 10;
 
-/// A node: its name, its operator, its domain, its inputs and its outputs.
+/// A node: its name, its operator, its domain, its inputs, its outputs and its attributes, which are integers.
 pub struct Node<'a> {
     pub name: &'a str,
     pub op_type: &'a str,
     pub domain: &'a str,
     pub inputs: Vec<&'a str>,
     pub outputs: Vec<&'a str>,
+    pub attributes: Vec<(&'a str, u64)>,
 }
 
 /// An input or output: its name, and its dimensions, which are numbers or names.
@@ -18,7 +19,7 @@ pub type Port<'a> = (&'a str, &'a [&'a str]);
 
 /// Returns a node without a domain.
 pub fn node<'a>(name: &'a str, op_type: &'a str, inputs: &[&'a str], outputs: &[&'a str]) -> Node<'a> {
-    Node { name, op_type, domain: "", inputs: inputs.to_vec(), outputs: outputs.to_vec() }
+    Node { name, op_type, domain: "", inputs: inputs.to_vec(), outputs: outputs.to_vec(), attributes: Vec::new() }
 }
 
 /// A float32 initializer of one dimension: its name and its elements.
@@ -82,8 +83,13 @@ impl Graph<'_> {
 fn encoded(node: &Node<'_>) -> Vec<u8> {
     let inputs = node.inputs.iter().flat_map(|input| text(1, input));
     let outputs = node.outputs.iter().flat_map(|output| text(2, output));
+    let attribute = |(name, value): &(&str, u64)| {
+        let kind = [varint(20 << 3), varint(2)].concat();
+        field(5, &[text(1, name), number(3, *value), kind].concat())
+    };
+    let attributes = node.attributes.iter().flat_map(attribute);
     let rest = [text(3, node.name), text(4, node.op_type), text(7, node.domain)].concat();
-    inputs.chain(outputs).chain(rest).collect()
+    inputs.chain(outputs).chain(attributes).chain(rest).collect()
 }
 
 fn encoded_port((name, dims): &Port<'_>, element_type: u8) -> Vec<u8> {

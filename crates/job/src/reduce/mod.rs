@@ -90,6 +90,7 @@ pub fn reduce(spec: &ReduceSpec, hooks: &ReduceHooks<'_>) -> Result<Reduced, Red
         (smallest, kept) = anonymise::anonymise(smallest, &whole, &mut checker);
     }
     let smallest = shrink::with_declared_outputs(smallest, &mut checker);
+    hooks.best.settle();
     let written = write(&smallest, spec, &mut checker)?;
     Ok(Reduced {
         model: spec.model.clone(),
@@ -133,7 +134,7 @@ pub fn answer(outcome: &Outcome) -> String {
 /// # Errors
 /// Returns an error if the files cannot be written.
 pub fn write_best(spec: &ReduceSpec, best: &Best) -> Option<Result<WrittenCase, ReduceError>> {
-    let case = best.0.lock().clone()?;
+    let case = best.case()?;
     let written = WrittenCase::at(&spec.output, !case.inputs.is_empty());
     let failed = |source| ReduceError::Write { path: written.model.clone(), source };
     Some(written.write(&case).map_err(failed).map(|()| written.clone()))

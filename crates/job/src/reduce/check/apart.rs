@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,9 @@ use crate::reduce::written::WrittenCase;
 
 /// The schema of what a process of a check prints.
 pub(in crate::reduce) const CHECK_SCHEMA: &str = "opscope.reduce-check/1";
+
+/// How long a process may run, and what ends it before.
+pub type Limit<'a> = (Duration, Option<&'a AtomicBool>);
 
 /// What a process of a check prints.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,25 +44,25 @@ pub fn outcome(
     written: &WrittenCase,
     spec: &CheckSpec,
     hooks: &ReduceHooks<'_>,
-    patience: Duration,
+    limit: Limit<'_>,
 ) -> io::Result<Outcome> {
     match &spec.fails {
-        Fails::Crash => crash(written, spec, hooks, patience),
-        Fails::Command(command) => of_command(command, written, hooks, patience),
+        Fails::Crash => crash(written, spec, hooks, limit),
+        Fails::Command(command) => of_command(command, written, limit),
         Fails::FirstNonfinite | Fails::EnginesDiffer | Fails::PlanDiffers | Fails::Error(_) => {
-            asked(written, spec, hooks, patience)
+            asked(written, spec, hooks, limit)
         }
     }
 }
 
 /// Lets another process of this program check the model.
-fn asked(written: &WrittenCase, spec: &CheckSpec, hooks: &ReduceHooks<'_>, patience: Duration) -> io::Result<Outcome> {
+fn asked(written: &WrittenCase, spec: &CheckSpec, hooks: &ReduceHooks<'_>, limit: Limit<'_>) -> io::Result<Outcome> {
     let mut command = (hooks.command)()?;
     command.args(["reduce", "--check", "--json"]).arg(format!("--asked-by={}", std::process::id()));
     command.arg(format!("--fails={}", spec.fails)).args(&spec.words).args(input_word(written)).arg("--");
     command.arg(&written.model);
-    let Ended { status, printed } = run(command, hooks, patience, true)?;
-    let Some(status) = status else { return Ok(too_late(patience)) };
+    let Ended { status, printed } = run(command, limit, true)?;
+    let Some(status) = status else { return Ok(too_late(limit.0)) };
     let answer = serde_json::from_slice::<Answer>(&printed).ok().filter(|answer| answer.schema == CHECK_SCHEMA);
     Ok(match answer {
         Some(Answer { failure: Some(failure), .. }) => Outcome::Fails(failure),
@@ -70,12 +73,12 @@ fn asked(written: &WrittenCase, spec: &CheckSpec, hooks: &ReduceHooks<'_>, patie
 
 /// Runs the model once in another process, as a benchmark does that verifies its plan, so that both plans
 /// run. The process has to die by a signal.
-fn crash(written: &WrittenCase, spec: &CheckSpec, hooks: &ReduceHooks<'_>, patience: Duration) -> io::Result<Outcome> {
+fn crash(written: &WrittenCase, spec: &CheckSpec, hooks: &ReduceHooks<'_>, limit: Limit<'_>) -> io::Result<Outcome> {
     let mut command = (hooks.command)()?;
     command.args(["benchmark", "--loop=1", "--verify=on", "--quiet"]).args(&spec.words);
     command.args(input_word(written)).arg("--").arg(&written.model);
-    let Ended { status, .. } = run(command, hooks, patience, true)?;
-    let Some(status) = status else { return Ok(too_late(patience)) };
+    let Ended { status, .. } = run(command, limit, true)?;
+    let Some(status) = status else { return Ok(too_late(limit.0)) };
     Ok(match status.signal() {
         Some(signal) => Outcome::Fails(Failure {
             symptom: Symptom::Crash { signal },
@@ -88,17 +91,12 @@ fn crash(written: &WrittenCase, spec: &CheckSpec, hooks: &ReduceHooks<'_>, patie
 }
 
 /// Runs the user's command, which has to end with code 0.
-fn of_command(
-    command: &str,
-    written: &WrittenCase,
-    hooks: &ReduceHooks<'_>,
-    patience: Duration,
-) -> io::Result<Outcome> {
+fn of_command(command: &str, written: &WrittenCase, limit: Limit<'_>) -> io::Result<Outcome> {
     let line = quoted_command(command, &written.model, written.inputs.as_deref());
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(&line);
-    let Ended { status, .. } = run(shell, hooks, patience, false)?;
-    let Some(status) = status else { return Ok(too_late(patience)) };
+    let Ended { status, .. } = run(shell, limit, false)?;
+    let Some(status) = status else { return Ok(too_late(limit.0)) };
     Ok(match status.success() {
         true => Outcome::Fails(Failure {
             symptom: Symptom::Command,
@@ -136,21 +134,21 @@ struct Ended {
 const MOST_PRINTED: u64 = 1 << 20;
 
 /// Runs a command in a group of processes of its own, and ends the group after a time.
-fn run(mut command: Command, hooks: &ReduceHooks<'_>, patience: Duration, is_own: bool) -> io::Result<Ended> {
+fn run(mut command: Command, limit: Limit<'_>, is_own: bool) -> io::Result<Ended> {
     let mut output: File = tempfile::tempfile()?;
     command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
     command.stdout(output.try_clone()?);
     let mut child = command.spawn()?;
     let group = Pid::from_child(&child);
-    let limit = |resource, most| {
+    let allow = |resource, most| {
         let _ = prlimit(group.into(), resource, Rlimit { current: Some(most), maximum: Some(most) });
     };
     // Each crash would leave a file of the size of the process.
-    limit(Resource::Core, 0);
+    allow(Resource::Core, 0);
     if is_own {
-        limit(Resource::As, memory::available());
+        allow(Resource::As, memory::available());
     }
-    let status = wait(&mut child, hooks, patience)?;
+    let status = wait(&mut child, limit)?;
     if status.is_none() {
         let _ = kill_process_group(group, Signal::KILL);
         child.wait()?;
@@ -162,14 +160,14 @@ fn run(mut command: Command, hooks: &ReduceHooks<'_>, patience: Duration, is_own
 }
 
 /// Waits for a process. Returns `None` if it takes too long, or if the user ends the search.
-fn wait(child: &mut Child, hooks: &ReduceHooks<'_>, patience: Duration) -> io::Result<Option<ExitStatus>> {
+fn wait(child: &mut Child, (patience, cancel): Limit<'_>) -> io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if start.elapsed() >= patience || hooks.cancel.load(Ordering::Relaxed) {
+        if start.elapsed() >= patience || cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return Ok(None);
         }
         thread::sleep(pause);

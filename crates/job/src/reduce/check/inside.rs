@@ -33,6 +33,13 @@ pub fn outcome(case: &Case, spec: &CheckSpec) -> Outcome {
     }
 }
 
+/// Returns whether the engine loads a model and plans it for its inputs.
+pub fn loads(case: &Case, spec: &CheckSpec) -> bool {
+    let Ok(graph) = case.graph() else { return false };
+    let inputs = case.tensors(&graph);
+    open(&graph, spec, Fidelity::Exact).is_ok_and(|session| session.model().plan(&inputs).is_ok())
+}
+
 fn open(graph: &Arc<Graph>, spec: &CheckSpec, fidelity: Fidelity) -> Result<Session, SessionError> {
     let options = LoadOptions::new(fidelity, spec.threads);
     Ok(Session::with_engine(spec.engine.open()?, Arc::clone(graph), &options)?)

@@ -65,7 +65,29 @@ pub struct ReduceHooks<'a> {
 
 /// The smallest model so far that fails in the same way.
 #[derive(Debug, Default)]
-pub struct Best(pub(super) Mutex<Option<Case>>);
+pub struct Best {
+    case: Mutex<Option<Case>>,
+    is_settled: AtomicBool,
+}
+
+impl Best {
+    /// Returns whether the search has ended, and its result is being written.
+    pub fn is_settled(&self) -> bool {
+        self.is_settled.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn settle(&self) {
+        self.is_settled.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn case(&self) -> Option<Case> {
+        self.case.lock().clone()
+    }
+
+    fn set(&self, case: &Case) {
+        *self.case.lock() = Some(case.clone());
+    }
+}
 
 /// Runs models, and keeps the smallest one that fails in the same way.
 pub struct Checker<'a> {
@@ -77,6 +99,8 @@ pub struct Checker<'a> {
     patience: Duration,
     directory: tempfile::TempDir,
     wanted: Option<Symptom>,
+    /// Whether each model has to be one that the engine loads: a command may hold for anything.
+    must_load: bool,
     doing: &'static str,
     operators: usize,
     checks: u64,
@@ -101,6 +125,7 @@ impl<'a> Checker<'a> {
             patience: budget.unwrap_or(LONGEST),
             directory: tempfile::Builder::new().prefix("opscope-reduce-").tempdir()?,
             wanted: None,
+            must_load: false,
             doing: "running the whole model",
             operators: 0,
             checks: 0,
@@ -117,8 +142,9 @@ impl<'a> Checker<'a> {
         let outcome = self.outcome(whole)?;
         self.patience = PATIENCE.max(start.elapsed() * LONGER);
         if let Outcome::Fails(failure) = &outcome {
+            self.must_load = matches!(self.spec.fails, Fails::Command(_)) && inside::loads(whole, self.spec);
             self.wanted = Some(failure.symptom.clone());
-            *self.hooks.best.0.lock() = Some(whole.clone());
+            self.hooks.best.set(whole);
         }
         Ok(outcome)
     }
@@ -152,7 +178,7 @@ impl<'a> Checker<'a> {
     /// Returns whether a model fails in the same way as the whole one. It is the smallest one then. Returns `false` once
     /// the search has to end.
     pub fn fails(&mut self, case: &Case) -> bool {
-        if self.is_over() {
+        if self.is_over() || (self.must_load && !inside::loads(case, self.spec)) {
             return false;
         }
         let fails = match self.outcome(case) {
@@ -161,7 +187,7 @@ impl<'a> Checker<'a> {
         };
         if fails {
             self.operators = case.operators();
-            *self.hooks.best.0.lock() = Some(case.clone());
+            self.hooks.best.set(case);
         }
         fails
     }
@@ -190,16 +216,17 @@ impl<'a> Checker<'a> {
             Some(deadline) => self.patience.min(deadline.saturating_duration_since(Instant::now()).max(PATIENCE)),
             None => self.patience,
         };
-        apart::outcome(&written, self.spec, self.hooks, patience)
+        apart::outcome(&written, self.spec, self.hooks, (patience, Some(self.hooks.cancel)))
     }
 
-    /// Runs the files of a model in a new process, and returns whether it fails in the same way.
+    /// Runs the files of a model in a new process, and returns whether it fails in the same way. The user cannot end this
+    /// check.
     ///
     /// # Errors
     /// Returns the system's error if no process can be started.
     pub fn fails_in_a_new_process(&mut self, written: &WrittenCase) -> io::Result<bool> {
         self.checks += 1;
-        let outcome = apart::outcome(written, self.spec, self.hooks, self.patience)?;
+        let outcome = apart::outcome(written, self.spec, self.hooks, (self.patience, None))?;
         Ok(matches!(outcome, Outcome::Fails(failure) if Some(&failure.symptom) == self.wanted.as_ref()))
     }
 }
@@ -214,7 +241,7 @@ pub(super) fn check_once(case: &Case, spec: &CheckSpec, hooks: &ReduceHooks<'_>)
     }
     let directory = tempfile::Builder::new().prefix("opscope-reduce-").tempdir()?;
     let written = WrittenCase::write_temporarily(case, directory.path())?;
-    apart::outcome(&written, spec, hooks, LONGEST)
+    apart::outcome(&written, spec, hooks, (LONGEST, Some(hooks.cancel)))
 }
 
 /// Long enough for a check that nobody limits.
