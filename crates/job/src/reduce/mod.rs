@@ -200,6 +200,7 @@ fn write(case: &Case, spec: &ReduceSpec, checker: &mut Checker<'_>) -> Result<Wr
         move |source| ReduceError::Write { path, source }
     };
     let directory = spec.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory).map_err(failed(directory))?;
     let beside =
         tempfile::Builder::new().prefix(".opscope-reduce-").tempdir_in(directory).map_err(failed(&spec.output))?;
     let first = WrittenCase::at(&beside.path().join("model.onnx"), !case.inputs.is_empty());
