@@ -6,6 +6,7 @@
     for tensor in model.dump(): ...             # what every operator computed
     opscope.compare(model, other).ok            # which operator is wrong
     with model.debug() as d: ...                # stop and look
+    opscope.reduce(path, inputs, ...)           # the smallest model that still fails
 
 docs/python.md of the repository describes all of it.
 """
@@ -13,7 +14,7 @@ docs/python.md of the repository describes all of it.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opscope._api import compare, load, open, record
+    from opscope._api import compare, load, open, record, reduce
     from opscope._errors import DebugError, EngineError, Error, FileError, InputError, ModelError, NonFinite
     from opscope._opscope import (
         VERSION as __version__,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         Model,
         Profile,
         Recorder,
+        Reduced,
         Slots,
         Statistics,
         Stop,
@@ -57,6 +59,7 @@ __all__ = [
     "NonFinite",
     "Profile",
     "Recorder",
+    "Reduced",
     "Slots",
     "Statistics",
     "Stop",
@@ -70,6 +73,7 @@ __all__ = [
     "open",
     "range",
     "record",
+    "reduce",
 ]
 
 _ERRORS = {"DebugError", "EngineError", "Error", "FileError", "InputError", "ModelError", "NonFinite"}
@@ -83,7 +87,7 @@ def __getattr__(name: str) -> Any:
         from opscope import _errors
 
         value = getattr(_errors, name)
-    elif name in ("compare", "load", "open", "record"):
+    elif name in ("compare", "load", "open", "record", "reduce"):
         from opscope import _api
 
         value = getattr(_api, name)

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from opscope import _opscope
+from opscope._cli import launcher
 from opscope._onnxruntime_library import library as installed_library
-from opscope._opscope import Comparison, Dump, Model, Profile, Recorder
+from opscope._opscope import Comparison, Dump, Model, Profile, Recorder, Reduced
 
 if TYPE_CHECKING:
     from opscope._types import Inputs, ModelSource
 
-__all__ = ["compare", "load", "open", "record"]
+__all__ = ["compare", "load", "open", "record", "reduce"]
 
 Engine = Literal["tract", "onnxruntime", "ort"]
 Fidelity = Literal["optimised", "exact"]
@@ -93,6 +94,44 @@ def compare(
 def record(*, capacity: int = 1_000_000) -> Recorder:
     """Records ranges, marks and the operators of runs while a block runs: `with opscope.record() as recorder: ...`."""
     return Recorder(capacity=capacity)
+
+
+def reduce(
+    model: PathLike,
+    inputs: Inputs | None = None,
+    *,
+    fails: str,
+    output: PathLike,
+    anonymise: bool = False,
+    overwrite: bool = False,
+    budget: float | None = None,
+    engine: Engine = "tract",
+    threads: int = 1,
+    library: PathLike | None = None,
+    seed: int = 0,
+) -> Reduced:
+    """Finds the smallest model that fails in the same way, and writes it, with its inputs beside it.
+
+    `fails` is `first nonfinite`, `engines differ`, `plan differs`, `error 'TEXT'`, `crash` or `command 'CMD {model} {inputs}'`, as
+    `opscope reduce` takes it. Without inputs, random ones are taken, the same for the same `seed`. `anonymise` replaces names, weights
+    and inputs. `budget` is the most seconds that the search may take; the smallest model so far is the result then, as after Ctrl-C.
+    """
+    if library is None and (engine in ("onnxruntime", "ort") or fails.replace("-", " ") == "engines differ"):
+        library = installed_library()
+    return _opscope.reduce_model(
+        Path(model),
+        inputs,
+        fails=fails,
+        output=Path(output),
+        anonymise=anonymise,
+        overwrite=overwrite,
+        budget=budget,
+        engine=engine,
+        threads=threads,
+        library=None if library is None else Path(library),
+        seed=seed,
+        launcher=launcher(),
+    )
 
 
 def _side(side: Any) -> Any:

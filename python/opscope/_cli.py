@@ -18,7 +18,7 @@ _LAUNCH = "import sys; sys.path[:] = [{place!r}, *filter(None, sys.path)]; from 
 
 def main() -> int:
     """Runs the command with the words of this process, and returns its exit code."""
-    place = str(Path(__file__).resolve().parent.parent)
+    place = _place()
     # A program that is attached to finds the package here, if its own environment has none.
     os.environ["OPSCOPE_PACKAGE"] = place
     if sys.argv[1:2] == ["torch"]:
@@ -32,5 +32,13 @@ def main() -> int:
     found = library()
     if found is not None:
         os.environ["ORT_DYLIB_PATH"] = str(found)
-    launcher = [sys.executable, "-c", _LAUNCH.format(place=place)] if sys.executable else []
-    return _opscope.run_command(["opscope", *sys.argv[1:]], launcher)
+    return _opscope.run_command(["opscope", *sys.argv[1:]], launcher())
+
+
+def launcher() -> list[str]:
+    """The words that start the command in another process; empty if the interpreter does not know its file."""
+    return [sys.executable, "-c", _LAUNCH.format(place=_place())] if sys.executable else []
+
+
+def _place() -> str:
+    return str(Path(__file__).resolve().parent.parent)

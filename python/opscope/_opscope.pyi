@@ -22,6 +22,7 @@ __all__ = [
     "Model",
     "Profile",
     "Recorder",
+    "Reduced",
     "ServedSession",
     "SessionCapture",
     "SessionServer",
@@ -42,6 +43,7 @@ __all__ = [
     "open_path",
     "read_acl_json",
     "range",
+    "reduce_model",
     "run_command",
 ]
 
@@ -73,6 +75,21 @@ def compare_tensors(
     of_max: float | None,
     least_sqnr: float | None,
 ) -> Comparison: ...
+def reduce_model(
+    model: Path,
+    inputs: Inputs | None,
+    *,
+    fails: str,
+    output: Path,
+    anonymise: bool,
+    overwrite: bool,
+    budget: float | None,
+    engine: str,
+    threads: int,
+    library: Path | None,
+    seed: int,
+    launcher: Sequence[str],
+) -> Reduced: ...
 def mark(name: str) -> None:
     """Marks this moment. A recorder has it beside the model's operators."""
 
@@ -494,6 +511,37 @@ class Comparison:
         """The document that `opscope compare --json` prints."""
     def __len__(self) -> int: ...
     def _repr_html_(self) -> str: ...
+
+@final
+class Reduced:
+    """A model that fails in the same way as a larger one."""
+
+    @property
+    def model(self) -> Path:
+        """The file of the model."""
+    @property
+    def inputs(self) -> Path | None:
+        """The file of its inputs, an `.npz`; None if it takes none."""
+    @property
+    def operators(self) -> tuple[int, int]:
+        """How many operators there were, and how many are left."""
+    @property
+    def op_types(self) -> list[str]:
+        """The types of the operators that are left."""
+    @property
+    def failure(self) -> str:
+        """How the whole model failed, in one sentence."""
+    @property
+    def complete(self) -> bool:
+        """Whether the search came to its end, and nothing of the original had to stay."""
+    @property
+    def kept(self) -> list[str]:
+        """What of the original stays although it was to be replaced, a sentence each."""
+    @property
+    def command(self) -> str:
+        """A shell command that shows the failure."""
+    def json(self) -> str:
+        """The document that `opscope reduce --json` prints."""
 
 @final
 class FirstDivergence:

@@ -8,6 +8,7 @@
 //! | room | what |
 //! |---|---|
 //! | `compare` | comparisons of models and dumps |
+//! | `reduce` | the smallest model that still fails |
 //! | `torch` | PyTorch programs that are watched |
 //! | `model` | a model: runs, benchmarks, profiles, dumps |
 //! | `debug` | the debugger of one run, and of sessions that clients attach to |
@@ -34,6 +35,7 @@ mod failure;
 mod inputs;
 mod model;
 mod records;
+mod reduce;
 mod stored;
 mod table;
 mod tensor;
@@ -55,6 +57,8 @@ mod _opscope {
     use super::model::{Benchmark, DumpStream, Model, Profile, Value, load_model};
     #[pymodule_export]
     use super::records::{NamedRange, Recorder, mark};
+    #[pymodule_export]
+    use super::reduce::{Reduced, reduce_model};
     #[pymodule_export]
     use super::stored::{Dump, DumpedOperator};
     #[pymodule_export]
