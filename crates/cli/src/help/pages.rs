@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 /// Every command's page.
-pub const PAGES: [Page; 16] = [
+pub const PAGES: [Page; 17] = [
     Page {
         command: "",
         examples: [

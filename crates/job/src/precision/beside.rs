@@ -147,7 +147,10 @@ impl RunObserver for Reference<'_> {
 }
 
 /// Receives the outputs of the reference. Those of operators that the other run executes later wait here.
-pub(super) struct ReferenceOutputs(Mutex<(Receiver<Outputs>, HashMap<OperatorId, VecDeque<Vec<Tensor>>>)>);
+pub(super) struct ReferenceOutputs(Mutex<(Receiver<Outputs>, Waiting)>);
+
+/// Outputs by operator, in the order of its executions.
+type Waiting = HashMap<OperatorId, VecDeque<Vec<Tensor>>>;
 
 impl ReferenceOutputs {
     /// Returns the outputs of the next execution of an operator.

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::collections::HashSet;
 
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,7 +11,7 @@ use opscope::engine::EngineSpec;
 use opscope::{Session, SessionError};
 use opscope_model::{Fidelity, Kernel, LoadOptions, NoObserver, Plan, RunId};
 use opscope_onnx::{Graph, Lowering, Operator, OperatorId, TensorInfo, ValueId, ValueTypes};
-use opscope_tensor::{DType, Tensor};
+use opscope_tensor::Tensor;
 use serde_json::json;
 
 use super::beside::{Measured, measure, run};
@@ -20,10 +19,11 @@ use super::conversion::Conversion;
 use super::criterion::Criterion;
 use super::journal::{Journal, JournalError, Order};
 use super::lowered_run::RoundedSlots;
+use super::measuring::Noise;
 use super::order::{self, Candidate};
 use super::quantised::measure_quantised;
 use super::quantizer::Quantizer;
-use super::report::{AllLow, HeldOut, KeptOperator, LookedAt, PrecisionReport};
+use super::report::{AllLow, KeptOperator, LookedAt, PrecisionReport};
 use super::search::{Cut, Found, Kept, Verdict, search};
 use super::trials::{Limits, Rounding, Sample, Trials};
 use super::written::Output;
@@ -68,7 +68,8 @@ impl PrecisionJob {
             return Err(PrecisionError::NothingToLower { model: self.graph.source.path.clone(), to: self.to });
         }
         let looked = self.look(&session, conversion, sets, &tell)?;
-        let (noise, noise_between) = self.noise(&session, &looked.samples)?;
+        let Noise { value: noise, unknown: noise_unknown, between: noise_between } =
+            self.noise(&session, &looked.samples)?;
         let runs = looked.runs + seen as f64;
         let mut report = PrecisionReport {
             schema: "opscope.precision/1",
@@ -76,6 +77,7 @@ impl PrecisionJob {
             to: self.to,
             target: self.criterion.clone(),
             noise,
+            noise_unknown,
             noise_between,
             all_low: None,
             kept: Vec::new(),
@@ -94,7 +96,7 @@ impl PrecisionJob {
             list: None,
         };
         match &self.criterion {
-            Criterion::Target(target) if !target.is_met(noise) => {
+            Criterion::Target(target) if report.noise_unknown.is_none() && !target.is_met(noise) => {
                 output.write_report(&report.json())?;
                 return Ok(report);
             }
@@ -153,11 +155,16 @@ impl PrecisionJob {
         }
     }
 
-    fn set(&self, index: usize) -> Result<Vec<Tensor>, PrecisionError> {
+    pub(super) fn set(&self, index: usize) -> Result<Vec<Tensor>, PrecisionError> {
         Ok(self.inputs.batch(&self.graph, index)?.tensors)
     }
 
-    fn session(&self, engine: &EngineSpec, graph: Arc<Graph>, fidelity: Fidelity) -> Result<Session, PrecisionError> {
+    pub(super) fn session(
+        &self,
+        engine: &EngineSpec,
+        graph: Arc<Graph>,
+        fidelity: Fidelity,
+    ) -> Result<Session, PrecisionError> {
         let options = LoadOptions { budget: self.budget, ..LoadOptions::new(fidelity, self.threads) };
         let engine = engine.open().map_err(SessionError::from)?;
         Ok(Session::with_engine(engine, graph, &options).map_err(SessionError::from)?)
@@ -209,34 +216,6 @@ impl PrecisionJob {
             samples.push(Sample { inputs, outputs, rounding });
         }
         Ok(Looked { samples, measured, runs })
-    }
-
-    /// Returns the metric between the reference and another way to compute in float32, and what the two are.
-    fn noise(&self, session: &Session, samples: &[Sample<'_>]) -> Result<(Option<f64>, [String; 2]), PrecisionError> {
-        let named = |session: &Session| session.engine().name().to_owned();
-        let Criterion::Target(target) = &self.criterion else { return Ok((None, [named(session), String::new()])) };
-        let (other, name) = match &self.other_engine {
-            Some(engine) => {
-                let other = self.session(engine, Arc::clone(&self.graph), Fidelity::Exact)?;
-                let name = named(&other);
-                (other, name)
-            }
-            None => {
-                let other = self.session(&self.engine, Arc::clone(&self.graph), Fidelity::Optimised)?;
-                (other, "its optimised plan".to_owned())
-            }
-        };
-        let mut values = Vec::new();
-        for (index, sample) in samples.iter().enumerate() {
-            let outputs = run(&*other.plan(&sample.inputs)?, RunId(index as u64), &sample.inputs, NoObserver)?;
-            if !outputs.iter().any(|output| matches!(output.dtype(), DType::F32)) {
-                let reason = "the model has no output of float32 numbers";
-                return Err(PrecisionError::NoMetric { metric: target.metric, reason });
-            }
-            values.push(target.metric.of(&outputs, &sample.outputs));
-        }
-        let values: Option<Vec<f64>> = values.into_iter().collect();
-        Ok((values.map(|values| target.metric.mean(&values)), [named(session), name]))
     }
 
     /// Returns what distinguishes this search from others.
@@ -377,71 +356,6 @@ impl PrecisionJob {
             time: candidate.ticks as f64 / total.max(1) as f64,
         };
         report.all_operators = all.into_iter().map(looked_at).collect();
-    }
-
-    /// Runs the written file on the inputs of the search, and on those that it did not see.
-    fn measure_written(
-        &self,
-        report: &mut PrecisionReport,
-        trials: &mut Trials<'_>,
-        session: &Session,
-        kept: &HashSet<OperatorId>,
-        output: &Output<'_>,
-        held_out: usize,
-    ) -> Result<(), PrecisionError> {
-        let Criterion::Target(target) = &self.criterion else { return Ok(()) };
-        // What was found is measured in any case.
-        trials.limits = Limits::NONE;
-        let metric = target.metric;
-        let written = self.open_written(&output.model());
-        report.measured_by = Some(match &written {
-            Ok(written) => format!("{}, which ran the file", written.engine().name()),
-            Err(refused) => {
-                format!("runs in which values are rounded, because no engine here runs the file ({refused})")
-            }
-        });
-        report.file_ran = Some(written.is_ok());
-        let written = written.ok();
-        let lowered = |sample: &Sample<'_>, id| trials.outputs(written.as_ref(), id, sample, kept);
-        let mut values = Vec::new();
-        for (index, sample) in trials.samples.iter().enumerate() {
-            values.push(metric.of(&lowered(sample, RunId(index as u64))?, &sample.outputs));
-        }
-        let values: Option<Vec<f64>> = values.into_iter().collect();
-        report.value = values.map(|values| metric.mean(&values));
-        let mut values = Vec::new();
-        for index in report.inputs..report.inputs + held_out {
-            let inputs = self.set(index)?;
-            let (plan, id) = (session.plan(&inputs)?, RunId(index as u64));
-            let outputs = run(&*plan, id, &inputs, NoObserver)?;
-            let rounding = match trials.conversion {
-                Conversion::Float(lowering) if written.is_none() => {
-                    let ids = lowering.candidates().map(|operator| operator.id).collect();
-                    Some(Rounding { slots: RoundedSlots::of(&*plan, lowering, &ids, true), plan, lowering })
-                }
-                _ => None,
-            };
-            let sample = Sample { inputs, outputs, rounding };
-            values.push(metric.of(&lowered(&sample, id)?, &sample.outputs));
-        }
-        report.held_out = HeldOut::of(metric, &values);
-        Ok(())
-    }
-
-    /// Loads the written file into the engine, or else into the other one. Returns the last error if neither runs it.
-    fn open_written(&self, path: &Path) -> Result<Session, PrecisionError> {
-        let graph = Arc::new(Graph::load(path)?);
-        let inputs = self.set(0)?;
-        let open = |engine: &EngineSpec| {
-            let session = self.session(engine, Arc::clone(&graph), Fidelity::Exact)?;
-            session.plan(&inputs)?;
-            Ok(session)
-        };
-        let first = open(&self.engine);
-        match &self.other_engine {
-            Some(other) => first.or_else(|_| open(other)),
-            None => first,
-        }
     }
 }
 

@@ -13,6 +13,7 @@ mod errors;
 mod journal;
 mod low_type;
 mod lowered_run;
+mod measuring;
 mod order;
 mod quantised;
 mod quantizer;

@@ -22,6 +22,8 @@ pub struct PrecisionReport {
     pub target: Criterion,
     /// The metric between two ways to compute in float32: two engines, or two plans of one.
     pub noise: Option<f64>,
+    /// Why it is not known, if it is not.
+    pub noise_unknown: Option<String>,
     /// The two ways.
     pub noise_between: [String; 2],
     /// The model with every candidate lowered. `None` if the target is below the noise.

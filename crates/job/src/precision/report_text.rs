@@ -31,13 +31,19 @@ impl PrecisionReport {
     fn measured(&self, target: Target, lines: &mut Lines) {
         let metric = target.metric;
         let [one, other] = &self.noise_between;
-        let noise = format!("float32 by {one} and by {other}: {metric} {}", shown(self.noise));
+        let noise = match &self.noise_unknown {
+            None => format!("float32 by {one} and by {other}: {metric} {}", shown(self.noise)),
+            Some(reason) => format!("not known: {other} does not run the model ({})", shown_text(reason)),
+        };
         let Some(all_low) = &self.all_low else {
             lines.add("noise", noise);
             lines.add("", format!("the target {target} is finer than that: no choice can be told from noise"));
             return;
         };
-        lines.add("noise", format!("{noise}; the target {target} is coarser"));
+        match self.noise_unknown {
+            None => lines.add("noise", format!("{noise}; the target {target} is coarser")),
+            Some(_) => lines.add("noise", noise),
+        }
         lines.add(&format!("all {}", self.to), format!("{metric} {}", shown(all_low.value)));
         self.first_worse(lines);
         self.kept(lines);
@@ -60,7 +66,7 @@ impl PrecisionReport {
     }
 
     fn checked(&self, lines: &mut Lines) {
-        lines.add("check", self.target.to_string());
+        lines.add("check", shown_text(&self.target.to_string()).into_owned());
         self.first_worse(lines);
         self.kept(lines);
         match self.minimal {
@@ -73,6 +79,7 @@ impl PrecisionReport {
     fn first_worse(&self, lines: &mut Lines) {
         let Some(all_low) = &self.all_low else { return };
         if let (Some(first), Some(cause)) = (&all_low.first, all_low.cause) {
+            let first = shown_text(first);
             lines.add("", format!("first operator worse than rounding: {first} ({cause})"));
         }
     }
@@ -83,7 +90,7 @@ impl PrecisionReport {
             (_, true) => format!("nothing: all {} operators can compute in {}", self.candidates, self.to),
             _ => {
                 let of = counted(grouped(self.operators as u64), "operator");
-                let names: Vec<&str> = self.kept.iter().take(NAMED).map(|kept| kept.operator.as_str()).collect();
+                let names: Vec<_> = self.kept.iter().take(NAMED).map(|kept| shown_text(&kept.operator)).collect();
                 let (count, share) = (self.kept.len(), self.kept_time * 100.0);
                 format!("{count} of {of}, {share:.1} % of the time: {}{}", names.join(", "), self.more())
             }

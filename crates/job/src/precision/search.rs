@@ -36,6 +36,12 @@ pub(super) enum Cut<E> {
     Failed(E),
 }
 
+/// Tries a set; the second argument says whether the value shall be that of all inputs.
+pub(super) type Trial<'a, E> = dyn FnMut(&Kept, bool) -> Result<Verdict, Cut<E>> + 'a;
+
+/// Is told of a set that is better than all before.
+pub(super) type Improved<'a, E> = dyn FnMut(&Kept) -> Result<(), Cut<E>> + 'a;
+
 /// Among so many candidates, the last one that must be kept is found by halving alone.
 const FEW: usize = 16;
 
@@ -48,8 +54,8 @@ const FEW: usize = 16;
 pub(super) fn search<E>(
     candidates: usize,
     suspects: usize,
-    trial: &mut dyn FnMut(&Kept, bool) -> Result<Verdict, Cut<E>>,
-    best: &mut dyn FnMut(&Kept) -> Result<(), Cut<E>>,
+    trial: &mut Trial<'_, E>,
+    best: &mut Improved<'_, E>,
 ) -> Result<Found, Cut<E>> {
     let mut smallest: Kept = (0..candidates).collect();
     let mut required = Kept::new();
@@ -97,11 +103,7 @@ pub(super) fn search<E>(
 }
 
 /// Removes what is not needed, until the target is missed without any one.
-fn minimal<E>(
-    mut kept: Kept,
-    trial: &mut dyn FnMut(&Kept, bool) -> Result<Verdict, Cut<E>>,
-    best: &mut dyn FnMut(&Kept) -> Result<(), Cut<E>>,
-) -> Result<Found, Cut<E>> {
+fn minimal<E>(mut kept: Kept, trial: &mut Trial<'_, E>, best: &mut Improved<'_, E>) -> Result<Found, Cut<E>> {
     'again: loop {
         let mut without = Vec::new();
         for candidate in kept.clone().into_iter().rev() {
@@ -183,7 +185,7 @@ mod tests {
             odd in proptest::collection::btree_set(0..60usize, 0..10),
         ) {
             let rule = |kept: &Kept| {
-                kept.len() == 60 || (culprits.is_subset(kept) && kept.intersection(&odd).count() % 2 == 0)
+                kept.len() == 60 || (culprits.is_subset(kept) && kept.intersection(&odd).count().is_multiple_of(2))
             };
             let (kept, _) = found(60, suspects, rule);
             prop_assert!(rule(&kept));

@@ -83,6 +83,9 @@ impl Metric {
         if output.shape() != reference.shape() {
             return None;
         }
+        if output.dtype() == reference.dtype() && output.bytes() == reference.bytes() {
+            return Some(self.best());
+        }
         let difference = || {
             let types = (output.dtype(), reference.dtype());
             let mut difference = DifferenceAccumulator::new(types.0, types.1, output.elements(), 0.0).ok()?;

@@ -111,8 +111,8 @@ impl Reduced {
 /// Returns a shell command that shows how the written model fails.
 pub fn command(written: &WrittenCase, spec: &CheckSpec) -> String {
     let model = shell_path(&written.model);
-    let inputs = written.inputs.as_ref().map(|path| shell_word(&format!("--input={}", path.display())));
-    let engine: Vec<String> = spec.words.iter().map(|word| shell_word(word)).collect();
+    let inputs = written.inputs.as_ref().map(|path| shell_word(format!("--input={}", path.display())));
+    let engine: Vec<String> = spec.words.iter().map(shell_word).collect();
     let options: Vec<String> = inputs.into_iter().chain(engine).collect();
     let joined = |first: &str, last: &[&str]| {
         let words = [first].into_iter().chain(options.iter().map(String::as_str)).chain(last.iter().copied());

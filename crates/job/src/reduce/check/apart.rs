@@ -109,7 +109,7 @@ fn of_command(command: &str, written: &WrittenCase, limit: Limit<'_>) -> io::Res
 
 /// Returns a command line with the paths in place of `{model}` and `{inputs}`.
 pub(in crate::reduce) fn quoted_command(command: &str, model: &Path, inputs: Option<&Path>) -> OsString {
-    let inputs = inputs.map(|path| shell_word(path)).unwrap_or_default();
+    let inputs = inputs.map(shell_word).unwrap_or_default();
     command.replace(MODEL, &shell_word(model)).replace(INPUTS, &inputs).into()
 }
 
