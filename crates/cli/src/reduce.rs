@@ -216,9 +216,14 @@ fn failure(error: ReduceError) -> Failure {
     }
 }
 
+/// The error for a text that is not a time.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a time; write 90s, 10m or 1h")]
+struct WrongTime(String);
+
 /// Reads a time such as `90s`, `10m` or `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("'{text}' is not a time; write 90s, 10m or 1h");
+fn duration(text: &str) -> Result<Duration, WrongTime> {
+    let wrong = || WrongTime(text.to_owned());
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).ok_or_else(wrong)?;
     let (number, unit) = text.split_at(end);
     let number: f64 = number.parse().map_err(|_| wrong())?;
@@ -249,7 +254,7 @@ mod tests {
         assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
         assert_eq!(duration("1.5h"), Ok(Duration::from_secs(5400)));
         for wrong in ["", "10", "m", "-1s", "1d", "1..2s"] {
-            assert!(duration(wrong).unwrap_err().contains("write 90s, 10m or 1h"), "{wrong}");
+            assert!(duration(wrong).unwrap_err().to_string().contains("write 90s, 10m or 1h"), "{wrong}");
         }
     }
 }

@@ -180,14 +180,24 @@ pub(super) fn stored(name: &str, tensor: &Tensor) -> TensorProto {
     }
 }
 
-/// Returns the tensor of a message whose data is stored as bytes.
+/// Returns the tensor of a message whose data is in it; `None` for strings.
 pub(super) fn tensor_of(proto: &TensorProto) -> Option<Tensor> {
     let dtype = DType::from_onnx(proto.data_type)?;
     if proto.data_location == DATA_IS_EXTERNAL {
         return None;
     }
     let shape = proto.dims.iter().map(|&dim| usize::try_from(dim).ok()).collect::<Option<Vec<_>>>()?;
-    Tensor::new(dtype, shape, proto.raw_data.to_vec()).ok()
+    let bytes: Vec<u8> = match dtype {
+        _ if !proto.raw_data.is_empty() => proto.raw_data.to_vec(),
+        DType::F32 => proto.float_data.iter().flat_map(|number| number.to_le_bytes()).collect(),
+        DType::F64 => proto.double_data.iter().flat_map(|number| number.to_le_bytes()).collect(),
+        DType::I64 => proto.int64_data.iter().flat_map(|number| number.to_le_bytes()).collect(),
+        other => {
+            let size = other.size()?;
+            proto.int32_data.iter().flat_map(|number| number.to_le_bytes().into_iter().take(size)).collect()
+        }
+    };
+    Tensor::new(dtype, shape, bytes).ok()
 }
 
 /// Returns the declaration of a value.

@@ -25,6 +25,9 @@ pub fn smallest_part(cutter: &mut Cutter, checker: &mut Checker<'_>, place: Opti
     None
 }
 
+/// More operators than a window around a place has before all operators are tried.
+const LARGEST_WINDOW: usize = 512;
+
 struct Search<'s, 'a> {
     cutter: &'s mut Cutter,
     checker: &'s mut Checker<'a>,
@@ -46,20 +49,17 @@ impl Search<'_, '_> {
         fails
     }
 
-    /// Returns a set of operators that fails: the known place alone, or with those nearest before it, or all.
+    /// Returns a set of operators that fails: the known place alone, with those nearest before it or around it, or all.
     fn start(&mut self, place: Option<usize>) -> Option<Vec<usize>> {
         let all = self.cutter.len();
         if let Some(place) = place {
-            let (mut most, mut last) = (1, 0);
-            loop {
-                let window = self.cutter.before(place, most);
-                let is_whole = window.len() == last;
-                last = window.len();
-                if !is_whole && self.fails(&window) {
-                    return Some(window);
-                }
-                if is_whole || most >= all || self.checker.is_over() {
-                    break;
+            let mut most = 1;
+            while most < (2 * all).min(LARGEST_WINDOW) && !self.checker.is_over() {
+                for is_around in [false, true] {
+                    let window = self.cutter.near(place, most, is_around);
+                    if self.fails(&window) {
+                        return Some(window);
+                    }
                 }
                 most *= 2;
             }

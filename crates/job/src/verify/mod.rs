@@ -125,14 +125,28 @@ pub fn verify_against(
     Some((verification, other))
 }
 
+/// Why a plan is not compared.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotCompared {
+    /// An operator draws random numbers.
+    #[error("{name} ({op_type}) draws random numbers")]
+    Random { name: String, op_type: String },
+    /// The exact plan does not run.
+    #[error(transparent)]
+    Exact(#[from] EngineError),
+    /// The engine has no optimised plans.
+    #[error("the engine has no optimised plans")]
+    NoPlan,
+}
+
 /// Compares the session's own optimised plan with its exact one, on these inputs and then on those that [`verify`]
 /// compares them with. Returns what is wrong with the plan.
 ///
 /// # Errors
 /// Returns why there is nothing to compare: the exact plan does not run, or an operator draws random numbers.
-pub(crate) fn own_plan(session: &Session, inputs: &[Tensor]) -> Result<Option<WrongForm>, String> {
+pub(crate) fn own_plan(session: &Session, inputs: &[Tensor]) -> Result<Option<WrongForm>, NotCompared> {
     if let Some(operator) = random_operator(session.graph()) {
-        return Err(format!("{} ({}) draws random numbers", operator.name, operator.op_type));
+        return Err(NotCompared::Random { name: operator.name.clone(), op_type: operator.op_type.clone() });
     }
     match (Search::on(session, None, inputs).own()?, search::varied(inputs)) {
         (None, Some(varied)) => Search::on(session, None, &varied).own(),

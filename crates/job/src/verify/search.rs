@@ -13,7 +13,7 @@ use opscope_text::shown_size;
 use super::difference::OutputComparison;
 use super::trial::{Deadline, Trial, Trying, run_until};
 use super::values::{find_values, kernel_outputs, with_random_numbers};
-use super::{Outcome, OutputDifference, ValueSteps, Verification, Verify, VerifyOptions, WrongForm};
+use super::{NotCompared, Outcome, OutputDifference, ValueSteps, Verification, Verify, VerifyOptions, WrongForm};
 
 /// The time that a comparison may take in addition to that of the measured runs.
 const GRACE: Duration = Duration::from_secs(2);
@@ -91,13 +91,12 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// Returns why there is nothing to compare.
-    pub fn own(self) -> Result<Option<WrongForm>, String> {
-        let exact =
-            self.session.with_options(&self.session.options(Fidelity::Exact)).map_err(|error| error.to_string())?;
+    pub fn own(self) -> Result<Option<WrongForm>, NotCompared> {
+        let exact = self.session.with_options(&self.session.options(Fidelity::Exact))?;
         let once = Trying { runs: 1, values: &self.values, deadline: self.deadline.clone() };
-        let reference = run_until(&exact, &self.inputs, once).map_err(|error| error.to_string())?;
+        let reference = run_until(&exact, &self.inputs, once)?;
         let forms = self.session.engine().forms();
-        let own = forms.first().ok_or("the engine has no optimised plans")?;
+        let own = forms.first().ok_or(NotCompared::NoPlan)?;
         Ok(compare_form(&self.comparison, own, &reference, self.own).err())
     }
 

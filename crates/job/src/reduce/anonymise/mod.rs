@@ -1,9 +1,8 @@
 //! Replaces what a model says about where it comes from: names, texts, weights and inputs.
 
+mod inner;
 mod names;
 mod numbers;
-
-use std::time::Duration;
 
 use opscope_tensor::{Element, Tensor};
 
@@ -13,16 +12,13 @@ use super::check::Checker;
 use super::report::Kept;
 use super::shrink::try_change;
 
-/// How long replacing may take if the time of the search is over.
-const TIME: Duration = Duration::from_secs(60);
-
 /// The most integers that count as the structure of a model if they stay: shapes, axes, steps.
 const MOST_OF_STRUCTURE: usize = 16;
 
 /// Returns a model with other names and numbers that fails in the same way, and what of the original stays in it.
 pub fn anonymise(case: Case, original: &Case, checker: &mut Checker<'_>) -> (Case, Vec<Kept>) {
     checker.enter("replacing names and numbers");
-    checker.extend(TIME);
+    checker.extend();
     let mut anonymous = case;
     let mut kept = Vec::new();
     let is_renamed = try_change(&mut anonymous, checker, names::rename);
@@ -37,6 +33,7 @@ pub fn anonymise(case: Case, original: &Case, checker: &mut Checker<'_>) -> (Cas
             }
         }
     }
+    kept.extend(inner::replace_inner(&mut anonymous, checker, &mut random));
     if is_renamed {
         let left = names::left(&anonymous.proto, &original.proto).into_iter();
         kept.extend(left.map(|(name, what)| Kept { name, what, is_structure: false }));

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use opscope::engine::{EngineName, EngineSpec};
 use opscope::{Session, SessionError};
-use opscope_dump::{CompareOptions, Verdict};
+use opscope_dump::{CompareOptions, Comparison, Verdict};
 use opscope_model::{EngineError, Fidelity, LoadBudget, LoadOptions};
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
 use super::nonfinite::first_nonfinite;
 use super::{CheckSpec, Outcome};
-use crate::compare::{Reference, RunSpec, compare_runs};
+use crate::compare::{CompareError, Reference, RunSpec, compare_runs};
 use crate::inputs::Inputs;
 use crate::reduce::case::Case;
 use crate::reduce::fails::{Fails, Failure, Symptom};
@@ -58,21 +58,9 @@ fn nonfinite(graph: &Arc<Graph>, inputs: &[Tensor], spec: &CheckSpec) -> Outcome
 }
 
 fn engines(graph: &Arc<Graph>, inputs: &[Tensor], spec: &CheckSpec) -> Outcome {
-    let run = |name: EngineName| RunSpec {
-        model: graph.source.path.clone(),
-        graph: Some(Arc::clone(graph)),
-        engine: match name {
-            name if name == spec.engine.name => spec.engine.clone(),
-            name => EngineSpec { name, ..spec.engine.clone() },
-        },
-        fidelity: Fidelity::Exact,
-        threads: spec.threads,
-        budget: LoadBudget::default(),
-    };
-    let reference = Reference::Run(run(EngineName::OnnxRuntime));
-    let inputs = Inputs::Same(inputs.to_vec());
-    let compared = compare_runs(&run(EngineName::Tract), &reference, &inputs, graph, CompareOptions::default());
-    let comparison = match compared {
+    let side = |name| (EngineSpec { name, ..spec.engine.clone() }, Fidelity::Exact);
+    let sides = [side(EngineName::Tract), side(EngineName::OnnxRuntime)];
+    let comparison = match compared(graph, inputs, spec, sides) {
         Ok(comparison) => comparison,
         Err(error) => return Outcome::Otherwise(error.to_string()),
     };
@@ -92,6 +80,25 @@ fn engines(graph: &Arc<Graph>, inputs: &[Tensor], spec: &CheckSpec) -> Outcome {
     })
 }
 
+/// Compares the values of two runs of a model.
+fn compared(
+    graph: &Arc<Graph>,
+    inputs: &[Tensor],
+    spec: &CheckSpec,
+    sides: [(EngineSpec, Fidelity); 2],
+) -> Result<Comparison, CompareError> {
+    let [run, reference] = sides.map(|(engine, fidelity)| RunSpec {
+        model: graph.source.path.clone(),
+        graph: Some(Arc::clone(graph)),
+        engine,
+        fidelity,
+        threads: spec.threads,
+        budget: LoadBudget::default(),
+    });
+    let inputs = Inputs::Same(inputs.to_vec());
+    compare_runs(&run, &Reference::Run(reference), &inputs, graph, CompareOptions::default())
+}
+
 fn plan(graph: &Arc<Graph>, inputs: &[Tensor], spec: &CheckSpec) -> Outcome {
     let session = match open(graph, spec, Fidelity::Optimised) {
         Ok(session) => session,
@@ -104,7 +111,7 @@ fn plan(graph: &Arc<Graph>, inputs: &[Tensor], spec: &CheckSpec) -> Outcome {
             text: format!("the optimised plan {}", wrong.fault(1)),
             operator: None,
         }),
-        Err(because) => Outcome::Otherwise(because),
+        Err(because) => Outcome::Otherwise(because.to_string()),
     }
 }
 

@@ -97,6 +97,8 @@ pub struct Checker<'a> {
     deadline: Option<Instant>,
     /// How long a check in another process may take.
     patience: Duration,
+    /// How long the check of the whole model took.
+    whole: Duration,
     directory: tempfile::TempDir,
     wanted: Option<Symptom>,
     /// Whether each model has to be one that the engine loads: a command may hold for anything.
@@ -108,6 +110,9 @@ pub struct Checker<'a> {
 
 /// The least time that a check in another process may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The least time that is allowed for checks after the time of the search.
+const EXTENSION: Duration = Duration::from_secs(10);
 
 /// How much longer than that of the whole model a check may take.
 const LONGER: u32 = 5;
@@ -123,6 +128,7 @@ impl<'a> Checker<'a> {
             hooks,
             deadline: budget.and_then(|budget| Instant::now().checked_add(budget)),
             patience: budget.unwrap_or(LONGEST),
+            whole: Duration::ZERO,
             directory: tempfile::Builder::new().prefix("opscope-reduce-").tempdir()?,
             wanted: None,
             must_load: false,
@@ -140,7 +146,8 @@ impl<'a> Checker<'a> {
         self.operators = whole.operators();
         let start = Instant::now();
         let outcome = self.outcome(whole)?;
-        self.patience = PATIENCE.max(start.elapsed() * LONGER);
+        self.whole = start.elapsed();
+        self.patience = PATIENCE.max(self.whole * LONGER);
         if let Outcome::Fails(failure) = &outcome {
             self.must_load = matches!(self.spec.fails, Fails::Command(_)) && inside::loads(whole, self.spec);
             self.wanted = Some(failure.symptom.clone());
@@ -154,9 +161,9 @@ impl<'a> Checker<'a> {
         self.doing = doing;
     }
 
-    /// Allows this much more time from now on, if the time is over before.
-    pub fn extend(&mut self, time: Duration) {
-        let end = Instant::now() + time;
+    /// Allows the time of a few more checks from now on, if the time is over before.
+    pub fn extend(&mut self) {
+        let end = Instant::now() + EXTENSION.max(self.whole * LONGER);
         self.deadline = self.deadline.map(|deadline| deadline.max(end));
     }
 

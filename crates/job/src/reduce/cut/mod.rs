@@ -93,24 +93,20 @@ impl Cutter {
         self.nodes.iter().position(|operation| operation.node.output.iter().any(|name| name == output))
     }
 
-    /// Returns operators in the order of their distance before one of them, up to `most` operators, the operator
-    /// itself first.
-    pub fn before(&self, place: usize, most: usize) -> Vec<usize> {
-        let producers: HashMap<&str, usize> = self
-            .nodes
-            .iter()
-            .enumerate()
-            .flat_map(|(at, operation)| operation.node.output.iter().map(move |name| (name.as_str(), at)))
-            .collect();
-        let (mut found, mut seen, mut next) = (vec![place], HashSet::from([place]), 0);
+    /// Returns up to `most` operators, one of them first, and then those nearest to it: those that it takes values of,
+    /// and also those that take values of it if `is_around`.
+    pub fn near(&self, place: usize, most: usize, is_around: bool) -> Vec<usize> {
+        let takes = |one: usize, other: usize| {
+            let given = &self.nodes[other].node.output;
+            self.nodes[one].taken.iter().any(|name| given.contains(name))
+        };
+        let (mut found, mut next) = (vec![place], 0);
         while next < found.len() && found.len() < most {
-            for name in &self.nodes[found[next]].taken {
-                if let Some(&producer) = producers.get(name.as_str())
-                    && seen.insert(producer)
-                {
-                    found.push(producer);
-                }
-            }
+            let current = found[next];
+            let is_near = |other: &usize| takes(current, *other) || (is_around && takes(*other, current));
+            let new: Vec<usize> =
+                (0..self.nodes.len()).filter(is_near).filter(|other| !found.contains(other)).collect();
+            found.extend(new);
             next += 1;
         }
         found.truncate(most);
