@@ -1,4 +1,5 @@
-"""Models of other precisions than their originals: quantised ones by ONNX Runtime's quantiser, and one that is half float16."""
+"""Models of other precisions than their originals: quantised ones by ONNX Runtime's quantiser, and one that is half float16. And one
+of which a part must not be computed in float16."""
 
 import json
 import tempfile
@@ -11,7 +12,7 @@ from onnx import numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
 from fixtures.fixture import parsed
-from graph import save
+from graph import GraphBuilder, info, save
 
 MIXED = """mixed (float[2, 4] x) => (float[2, 1] small, float[2, 2] plain)
     <float[4, 2] w = {1.0, 1.0, -1.0, 1.0, 0.5, 1.0, 0.25, 1.0}, int64[1] zero = {0}, int64[1] one = {1},
@@ -46,6 +47,37 @@ def write(root, digits, images):
     save(parsed(single), root / "single.onnx")
     # The first column of the product is small beside the second, and lies below its rounding.
     np.save(root / "mixed.input.x.npy", np.array([[1000.3, 1000.2, 0.1, 0.2], [2000.7, 2000.1, 0.3, 0.1]], np.float32))
+
+    save(_rms_norm(), root / "rms_norm.onnx")
+
+
+def _rms_norm():
+    """A small network whose norm squares numbers of some hundreds: the squares are above the largest number of float16, 65,504."""
+    rng, b = np.random.default_rng(1), GraphBuilder()
+
+    def linear(scope, value, rows, columns, gain=1.0):
+        weight = b.weight(f"{scope}.weight", (_drawn(rng, rows, columns) * gain * rows**-0.5).astype(np.float32))
+        bias = b.weight(f"{scope}.bias", _drawn(rng, columns))
+        return b.op(scope, "Add", [b.op(scope, "MatMul", [value, weight]), bias])
+
+    def number(name, value):
+        return b.weight(name, np.array(value, np.float32))
+
+    hidden = linear("/embed", "x", 16, 32, gain=700)
+    square = b.op("/norm", "Pow", [hidden, number("/norm.two", 2)])
+    mean = b.op("/norm", "ReduceMean", [square], axes=[-1])
+    root = b.op("/norm", "Sqrt", [b.op("/norm", "Add", [mean, number("/norm.epsilon", 1e-6)])])
+    normed = b.op("/norm", "Div", [hidden, root])
+    up = b.op("/up", "Relu", [linear("/up", normed, 32, 64)])
+    down = b.op("/block", "Add", [linear("/down", up, 64, 32), normed])
+    scores = linear("/head", down, 32, 10)
+    b.op("/head", "Softmax", [scores], output="probabilities", axis=-1)
+    return b.model("rms_norm", [info("x", [8, 16])], [info("probabilities", [8, 10])])
+
+
+def _drawn(rng, *shape):
+    """Normal numbers in steps of 2^-12."""
+    return (np.round(rng.normal(size=shape) * 4096) / 4096).astype(np.float32)
 
 
 class _Images(CalibrationDataReader):
