@@ -5,6 +5,7 @@
     model.benchmark(duration=3).operators       # where the time goes
     for tensor in model.dump(): ...             # what every operator computed
     opscope.compare(model, other).ok            # which operator is wrong
+    opscope.precision(model, to="fp16", output="out").kept  # which operators must stay in float32
     with model.debug() as d: ...                # stop and look
     opscope.reduce(path, inputs, ...)           # the smallest model that still fails
 
@@ -14,7 +15,7 @@ docs/python.md of the repository describes all of it.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opscope._api import compare, load, open, record, reduce
+    from opscope._api import compare, load, open, precision, record, reduce
     from opscope._errors import DebugError, EngineError, Error, FileError, InputError, ModelError, NonFinite
     from opscope._opscope import (
         VERSION as __version__,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         DumpStream,
         FirstDivergence,
         Model,
+        Precision,
         Profile,
         Recorder,
         Reduced,
@@ -57,6 +59,7 @@ __all__ = [
     "Model",
     "ModelError",
     "NonFinite",
+    "Precision",
     "Profile",
     "Recorder",
     "Reduced",
@@ -71,6 +74,7 @@ __all__ = [
     "load",
     "mark",
     "open",
+    "precision",
     "range",
     "record",
     "reduce",
@@ -87,7 +91,7 @@ def __getattr__(name: str) -> Any:
         from opscope import _errors
 
         value = getattr(_errors, name)
-    elif name in ("compare", "load", "open", "record", "reduce"):
+    elif name in ("compare", "load", "open", "precision", "record", "reduce"):
         from opscope import _api
 
         value = getattr(_api, name)

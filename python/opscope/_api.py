@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from opscope import _opscope
 from opscope._cli import launcher
 from opscope._onnxruntime_library import library as installed_library
-from opscope._opscope import Comparison, Dump, Model, Profile, Recorder, Reduced
+from opscope._opscope import Comparison, Dump, Model, Precision, Profile, Recorder, Reduced
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from opscope._types import Inputs, ModelSource
 
-__all__ = ["compare", "load", "open", "record", "reduce"]
+__all__ = ["compare", "load", "open", "precision", "record", "reduce"]
 
 Engine = Literal["tract", "onnxruntime", "ort"]
 Fidelity = Literal["optimised", "exact"]
+LowType = Literal["fp16", "bf16", "int8"]
 PathLike = Union[str, "os.PathLike[str]"]
 
 
@@ -88,6 +92,49 @@ def compare(
         rtol=rtol,
         of_max=of_max,
         least_sqnr=least_sqnr,
+    )
+
+
+def precision(
+    model: Model | ModelSource,
+    *,
+    to: LowType,
+    output: PathLike,
+    inputs: Sequence[Inputs] | None = None,
+    keep_within: str = "cosine >= 0.999",
+    check: str | None = None,
+    search: int | None = None,
+    budget: float | None = None,
+    python: PathLike | None = None,
+    seed: int = 0,
+    progress: Callable[[str], object] | None = None,
+) -> Precision:
+    """Finds which operators of a model must stay in float32 when the others compute in fp16, bf16 or int8, and writes that model.
+
+    `output` is the directory for the results, which `opscope precision` describes; a search that was cut short goes on there. `inputs` are
+    several sets, each as `Model.run` takes it; without them eight random ones, the same for the same `seed`. The search sees half of the
+    sets, at most eight, or `search`; the others are held out. `keep_within` is the target: `cosine >= X`, `relative_error <= X`,
+    `argmax >= X`, `top5 >= X` or `sqnr >= X`. Instead of it, `check` is a command, run by `sh`, that ends with 0 if the model whose file
+    stands for `{model}` is good enough. After `budget` seconds the search ends with the best so far. `python` has the packages onnx and
+    onnxruntime, for int8; by default it is this one. `progress` is called with a sentence for each step; what it raises ends the search.
+
+    Other threads run meanwhile. After a KeyboardInterrupt the directory has the best so far.
+    """
+    if not isinstance(model, Model):
+        model = load(model)
+    return _opscope.find_precision(
+        model,
+        to=to,
+        inputs=inputs,
+        keep_within=keep_within,
+        check=check,
+        output=Path(output),
+        search=search,
+        budget=budget,
+        other_library=installed_library(),
+        python=Path(sys.executable if python is None else python),
+        seed=seed,
+        progress=progress,
     )
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "DumpedOperator",
     "FirstDivergence",
     "Model",
+    "Precision",
     "Profile",
     "Recorder",
     "Reduced",
@@ -37,6 +38,7 @@ __all__ = [
     "close_abandoned_dump",
     "close_abandoned_profile",
     "compare_tensors",
+    "find_precision",
     "instrument_program",
     "load_model",
     "mark",
@@ -90,6 +92,21 @@ def reduce_model(
     seed: int,
     launcher: Sequence[str],
 ) -> Reduced: ...
+def find_precision(
+    model: Model,
+    *,
+    to: str,
+    inputs: Sequence[Inputs] | None,
+    keep_within: str,
+    check: str | None,
+    output: Path,
+    search: int | None,
+    budget: float | None,
+    other_library: Path | None,
+    python: Path,
+    seed: int,
+    progress: Callable[[str], object] | None,
+) -> Precision: ...
 def mark(name: str) -> None:
     """Marks this moment. A recorder has it beside the model's operators."""
 
@@ -542,6 +559,54 @@ class Reduced:
         """A shell command that shows the failure."""
     def json(self) -> str:
         """The document that `opscope reduce --json` prints."""
+
+@final
+class Precision:
+    """Which operators of a model must stay in float32, and the model in which the others are lowered."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether a minimal set was found, and the written model meets the target on the inputs of the search."""
+    @property
+    def exit_code(self) -> int:
+        """The exit code of `opscope precision`."""
+    @property
+    def kept(self) -> list[str]:
+        """The names of the nodes that must stay in float32, in order of execution."""
+    @property
+    def minimal(self) -> bool:
+        """Whether the target is missed without any one of them. Not if the search was cut short, or the target is below the noise."""
+    @property
+    def table(self) -> Table:
+        """A row for each operator that is kept: `operator`, `node`, `op_type`, the `cause` if it is more than rounding, and the metric
+        `value_without` it, which is None if outputs are not finite then."""
+    @property
+    def value(self) -> float | None:
+        """The metric of the written model on the inputs of the search; None with `check`, or if outputs are not finite."""
+    @property
+    def held_out(self) -> float | None:
+        """The metric on inputs that the search did not see; None if there are none, or outputs are not finite."""
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of `held_out`; None for fewer than two sets."""
+    @property
+    def noise(self) -> float | None:
+        """The metric between two ways to compute in float32: two engines, or two plans of one; None with `check`."""
+    @property
+    def all_low(self) -> float | None:
+        """The metric with every operator lowered; None if outputs are not finite, or the target is below the noise."""
+    @property
+    def path(self) -> Path | None:
+        """The file of the model that was written; None if nothing was found."""
+    @property
+    def list_path(self) -> Path | None:
+        """The file with the names of the kept nodes, one a line; None if nothing was found."""
+    def text(self) -> str:
+        """What `opscope precision` prints."""
+    def json(self) -> str:
+        """The document that `opscope precision --json` prints."""
+    def __len__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
 
 @final
 class FirstDivergence:

@@ -12,6 +12,7 @@ use opscope::profile::ProfileError;
 use opscope_job::benchmark::JobError;
 use opscope_job::compare::CompareError;
 use opscope_job::inputs::InputError;
+use opscope_job::precision::PrecisionError;
 use opscope_report::ReportError;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -163,6 +164,23 @@ impl From<CompareError> for Failure {
             | CompareError::Input(_)
             | CompareError::NoInputs
             | CompareError::OneSet { .. } => Self::input(error),
+            error => Self::engine(error),
+        }
+    }
+}
+
+impl From<PrecisionError> for Failure {
+    fn from(error: PrecisionError) -> Self {
+        match error {
+            PrecisionError::Session(error) => error.into(),
+            PrecisionError::Engine(error) => error.into(),
+            PrecisionError::Input(_)
+            | PrecisionError::TooFewInputs { .. }
+            | PrecisionError::NoMetric { .. }
+            | PrecisionError::OriginalFails(_)
+            | PrecisionError::OtherSearch(_) => Self::input(error),
+            PrecisionError::NothingToLower { .. } => Self::model(error),
+            PrecisionError::Write(_) | PrecisionError::Output { .. } | PrecisionError::Journal(_) => Self::file(error),
             error => Self::engine(error),
         }
     }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `compare` | comparisons of models and dumps |
 //! | `reduce` | the smallest model that still fails |
+//! | `precision` | which operators must stay in float32 |
 //! | `torch` | PyTorch programs that are watched |
 //! | `model` | a model: runs, benchmarks, profiles, dumps |
 //! | `debug` | the debugger of one run, and of sessions that clients attach to |
@@ -34,6 +35,7 @@ mod debug;
 mod failure;
 mod inputs;
 mod model;
+mod precision;
 mod records;
 mod reduce;
 mod stored;
@@ -55,6 +57,8 @@ mod _opscope {
     use super::debug::{DebugSession, ServedSession, SessionCapture, SessionServer, Slots, Stop};
     #[pymodule_export]
     use super::model::{Benchmark, DumpStream, Model, Profile, Value, load_model};
+    #[pymodule_export]
+    use super::precision::{Precision, find_precision};
     #[pymodule_export]
     use super::records::{NamedRange, Recorder, mark};
     #[pymodule_export]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, unbounded};
 use pyo3::prelude::*;
 
 use crate::failure::Failure;
@@ -57,6 +57,52 @@ pub fn in_background<T: Send + 'static>(
                 let _ = py.detach(|| thread.join());
             }
             Err(signal)
+        }
+    }
+}
+
+/// Something that work tells before it ends, or what it returns.
+enum Message<N, T> {
+    News(N),
+    Done(Result<T, Failure>),
+}
+
+/// Does work on a thread of its own and waits for it, and calls `told` on this thread with what the work tells meanwhile. On a signal, or
+/// if `told` raises, the work is cancelled and waited for.
+///
+/// # Errors
+/// Returns what the work returns, the exception of a signal, or that of `told`.
+pub fn in_background_with_news<N: Send + 'static, T: Send + 'static>(
+    py: Python<'_>,
+    cancel: &Arc<AtomicBool>,
+    work: impl FnOnce(&dyn Fn(N)) -> Result<T, Failure> + Send + 'static,
+    told: impl Fn(N) -> PyResult<()>,
+) -> PyResult<T> {
+    let (sender, messages) = unbounded();
+    let work = move || {
+        // After a signal, the receiver is gone.
+        let result = work(&|news| drop(sender.send(Message::News(news))));
+        let _ = sender.send(Message::Done(result));
+    };
+    let thread = thread::Builder::new().name("opscope-work".to_owned()).spawn(work);
+    let thread = thread.map_err(|error| Failure::any(format!("no thread can be started: {error}")))?;
+    let wait = || loop {
+        match receive(py, &messages)? {
+            Some(Message::News(news)) => told(news)?,
+            Some(Message::Done(result)) => return Ok(Some(result?)),
+            None => return Ok(None),
+        }
+    };
+    match wait() {
+        Ok(Some(result)) => Ok(result),
+        Ok(None) => match py.detach(|| thread.join()) {
+            Err(panic) => resume_unwind(panic),
+            Ok(()) => Err(Failure::any("the work ended without a result").into()),
+        },
+        Err(error) => {
+            cancel.store(true, Ordering::Relaxed);
+            let _ = py.detach(|| thread.join());
+            Err(error)
         }
     }
 }

@@ -7,6 +7,7 @@ use process::{Ended, Workplace, end, model};
 const COMMANDS: [&str; 13] = [
     "benchmark",
     "export",
+    "precision",
     "compare",
     "reduce",
     "inspect",
