@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
-use opscope::SessionError;
 use opscope::engine::{EngineName, EngineSpec, Library};
-use opscope::model::LoadBudget;
+use opscope::model::{Fidelity, LoadBudget, LoadOptions};
 use opscope::onnx::Graph;
+use opscope::{Session, SessionError};
 use opscope_job::inputs::{Data, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 use opscope_job::precision::{
     Criterion, LowType, PrecisionError, PrecisionHooks, PrecisionJob, PrecisionReport, Progress as Step, Target,
@@ -104,7 +104,7 @@ pub fn run(arguments: &PrecisionArguments) -> Result<Exit, Failure> {
     let inputs = inputs(arguments, &graph)?;
     messages.fed(&inputs, &graph);
     let job = PrecisionJob {
-        other_engine: other_engine(&engine, arguments),
+        other_engine: other_engine(&engine, &graph, arguments),
         engine,
         graph,
         threads: arguments.engine_threads,
@@ -175,15 +175,24 @@ fn inputs(arguments: &PrecisionArguments, graph: &Graph) -> Result<Inputs, Failu
 }
 
 /// Returns the engine that is not chosen, if it is there and runs the model.
-fn other_engine(engine: &EngineSpec, arguments: &PrecisionArguments) -> Option<EngineSpec> {
+fn other_engine(engine: &EngineSpec, graph: &Arc<Graph>, arguments: &PrecisionArguments) -> Option<EngineSpec> {
     match engine.name {
-        EngineName::OnnxRuntime => Some(EngineSpec::default()),
+        EngineName::OnnxRuntime => Some(EngineSpec::default()).filter(|tract| is_loaded(tract, graph, arguments)),
         EngineName::Tract => {
             Library::locate(None).ok()?;
             runs(&arguments.model, &input_words(arguments))?;
             Some(EngineSpec { name: EngineName::OnnxRuntime, ..EngineSpec::default() })
         }
     }
+}
+
+/// Returns whether an engine loads the model.
+fn is_loaded(engine: &EngineSpec, graph: &Arc<Graph>, arguments: &PrecisionArguments) -> bool {
+    let options = LoadOptions {
+        budget: arguments.load_budget.unwrap_or_default(),
+        ..LoadOptions::new(Fidelity::Exact, arguments.engine_threads)
+    };
+    engine.open().is_ok_and(|engine| Session::with_engine(engine, Arc::clone(graph), &options).is_ok())
 }
 
 /// Returns the options that would give another command these inputs.
