@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -40,7 +41,8 @@ def by_onnxruntime(model: Path, given: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def test_the_planted_operators_are_kept_and_onnxruntime_runs_what_is_written(norm: Path, tmp_path: Path) -> None:
-    given, told = sets(6), []
+    told: list[str] = []
+    given = sets(6)
     result = opscope.precision(
         norm, to="fp16", inputs=given, keep_within="cosine >= 0.9999", output=tmp_path / "out", search=3, progress=told.append
     )
@@ -68,7 +70,8 @@ def test_the_planted_operators_are_kept_and_onnxruntime_runs_what_is_written(nor
 def test_a_model_of_any_kind_and_inputs_in_any_form(norm: Path, tmp_path: Path) -> None:
     arrays = [one["x"] for one in sets(2)]
     loaded = opscope.load(onnx.load(norm), engine="onnxruntime")
-    for index, (model, inputs) in enumerate([(norm, arrays), (loaded, [[array] for array in arrays]), (norm.read_bytes(), None)]):
+    kinds: list[tuple[Any, Any]] = [(norm, arrays), (loaded, [[array] for array in arrays]), (norm.read_bytes(), None)]
+    for index, (model, inputs) in enumerate(kinds):
         result = opscope.precision(model, to="fp16", inputs=inputs, output=tmp_path / str(index))
         assert result.kept == PLANTED and result.path is not None and result.path.exists()
 

@@ -1,4 +1,4 @@
-//! `opscope precision`: which operators must stay in float32 when the others compute in fp16 or bf16.
+//! `opscope precision`: which operators must stay in float32 when the others compute in fp16, bf16 or int8.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;

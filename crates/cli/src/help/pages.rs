@@ -82,7 +82,7 @@ pub const PAGES: [Page; 17] = [
         ],
         options: &[
             ("model", "the model, in float32"),
-            ("to", "fp16 or bf16"),
+            ("to", "fp16, bf16 or int8"),
             ("keep-within", "what the outputs must keep"),
             ("input", "files of inputs, several sets"),
             ("search", "sets that the search sees"),
@@ -91,7 +91,12 @@ pub const PAGES: [Page; 17] = [
             ("engine", "tract or onnxruntime"),
             ("json", "print one JSON document"),
         ],
-        files: &[],
+        files: &[
+            ("OUT/MODEL_fp16.onnx", "the model with all other operators lowered, with --output OUT"),
+            ("OUT/keep.txt", "the names of the kept nodes, for other tools"),
+            ("OUT/precision.json", "the result"),
+            ("OUT/trials.jsonl", "what was tried; the same command goes on with it"),
+        ],
     },
     Page {
         command: "compare",
