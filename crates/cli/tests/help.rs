@@ -4,7 +4,7 @@ mod process;
 
 use process::{Ended, Workplace, end, model};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "benchmark",
     "export",
     "precision",

@@ -76,9 +76,9 @@ pub const PAGES: [Page; 17] = [
     Page {
         command: "precision",
         examples: [
-            ("opscope precision model.onnx --to fp16 --output out", "what must stay in float32"),
-            ("opscope precision model.onnx --to fp16 --input data/ --output out", "with inputs of yours"),
-            ("opscope precision model.onnx --to fp16 --output out --keep-within 'argmax >= 0.99'", "same classes"),
+            ("opscope precision m.onnx --to fp16 --output out", "what stays fp32"),
+            ("opscope precision m.onnx --to fp16 --output out --input data", "with your data"),
+            ("opscope precision m.onnx --to int8 --output out --budget 10m", "in ten minutes"),
         ],
         options: &[
             ("model", "the model, in float32"),
