@@ -12,7 +12,7 @@ use opscope_tensor::Digest;
 #[non_exhaustive]
 pub enum ReportError {
     /// A path is nothing that a report can be made from.
-    #[error("{} {reason}; a report is made of recordings, dumps, summaries (NAME_summary.json) and a run's output directory", path.display())]
+    #[error("{} {reason}; a report is made of recordings, dumps, summaries (NAME_summary.json), results of `opscope precision` and a run's output directory", path.display())]
     NotASource {
         /// The path.
         path: PathBuf,
@@ -30,6 +30,14 @@ pub enum ReportError {
     /// A summary cannot be read.
     #[error("{} is not a summary that can be read: {reason}", path.display())]
     Summary {
+        /// The file.
+        path: PathBuf,
+        /// What is there, and what would be right.
+        reason: String,
+    },
+    /// The result of a search for precisions cannot be read.
+    #[error("{} is not the result of `opscope precision` that can be read: {reason}", path.display())]
+    Precision {
         /// The file.
         path: PathBuf,
         /// What is there, and what would be right.

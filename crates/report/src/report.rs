@@ -36,7 +36,10 @@ impl Report {
         let mut runs = Vec::new();
         let (found, left_out) = source::runs(paths)?;
         for paths in found {
-            [&paths.summary, &paths.recording, &paths.dump].into_iter().flatten().for_each(|path| reading(path));
+            [&paths.summary, &paths.recording, &paths.dump, &paths.precision]
+                .into_iter()
+                .flatten()
+                .for_each(|path| reading(path));
             runs.push(RunFacts::read(&paths)?);
         }
         let comparison = match runs.as_slice() {
@@ -102,7 +105,7 @@ impl Report {
             }
         }
         let mut left = MOST_DRAWN;
-        for run in &mut self.runs {
+        for run in self.runs.iter_mut().filter(|run| !run.is_only_a_search()) {
             let found = match given_of(run) {
                 Some(graph) => Ok(graph),
                 None => model_of(run).map(Arc::new),

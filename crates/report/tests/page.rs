@@ -22,6 +22,63 @@ fn tags(html: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Writes the result of a search in which every second one of these operators is kept.
+fn precision(directory: &Path, operators: &[&str]) {
+    let look = |(index, operator): (usize, &&str)| {
+        let error = (index != 1).then_some(2e-4 * (index + 1) as f64);
+        let cause = (index == 1).then_some("overflow");
+        json!({ "operator": operator, "op_type": "Add", "error": error, "cause": cause, "kept": index % 2 == 1, "time": 0.1 })
+    };
+    let looks: Vec<_> = operators.iter().enumerate().map(look).collect();
+    let kept = looks.iter().filter(|look| look["kept"] == true).map(|look| {
+        json!({ "operator": look["operator"], "node": look["operator"], "op_type": "Add", "cause": look["cause"], "value_without": null })
+    });
+    let report = json!({
+        "schema": "opscope.precision/1", "model": "m.onnx", "to": "fp16", "target": "cosine >= 0.9999", "noise": 1.0,
+        "noise_between": ["tract", "onnxruntime"], "all_low": { "value": null, "first": null, "cause": null },
+        "kept": kept.collect::<Vec<_>>(), "all_operators": looks, "kept_time": 0.25, "value": 0.999_987,
+        "measured_by": "tract, which ran the file", "file_ran": true,
+        "held_out": { "mean": 0.999_98, "low": 0.999_97, "high": 0.999_99, "inputs": 4 }, "inputs": 4, "full_runs": 11.0,
+        "candidates": operators.len(), "operators": operators.len(), "minimal": true, "written": "out/m_fp16.onnx", "list": null,
+    });
+    fs::create_dir_all(directory).expect("a directory");
+    fs::write(directory.join("precision.json"), report.to_string()).expect("a file");
+}
+
+#[test]
+fn the_result_of_a_search_is_a_section_of_its_own() {
+    let root = tempfile::tempdir().expect("a directory");
+    let search = root.path().join("half");
+    precision(&search, &["a", "norm", "b", "root"]);
+    let html = page(&[&search]);
+    assert_eq!(html, page(&[&search.join("precision.json")]), "the directory and the file are the same");
+    for text in [
+        "2 of 4 operators stay in float32, 25.00 % of the time; the others compute in fp16. Without any one of them, cosine &gt;= 0.9999 is missed.",
+        "With every operator in fp16, the outputs reach not finite.",
+        "The written model reaches 0.999987 on 4 sets of inputs, by tract, which ran the file.",
+        "It reaches 0.999980 (0.999970 to 0.999990 with 95 % confidence) on 4 sets that the search did not see.",
+        "The own error of every operator in rounding units",
+        "norm: not finite, or not known, stays in float32",
+        "<td>overflow</td><td>float32</td>",
+    ] {
+        assert!(html.contains(text), "{text:?} is not in {html}");
+    }
+    for section in ["r1-summary", "r1-graph", "r1-latency"] {
+        assert!(!html.contains(&format!("id=\"{section}\"")), "{section} has nothing to show");
+    }
+    // 2e-4 is 0.4096 rounding units of fp16.
+    assert!(html.contains("data-v=\"4.096e-1\">0.4096</td>"), "{html}");
+    let first = |name: &str| html.find(&format!("<th scope=\"row\">{name}</th>")).expect("a row");
+    assert!(first("norm") < first("root") && first("root") < first("a"), "those that stay are first");
+
+    precision(&search, &HOSTILE);
+    let html = page(&[&search]);
+    assert_eq!((html.matches("<script").count(), html.matches("<img").count()), (1, 0));
+    fs::write(search.join("precision.json"), "{}").expect("a file");
+    let error = Report::read(&[search], &|_| {}).expect_err("it is no result").to_string();
+    assert!(error.contains("precision.json is not the result of `opscope precision`"), "{error}");
+}
+
 #[test]
 fn hostile_names_of_operators_values_files_and_engines_stay_text() {
     let root = tempfile::tempdir().expect("a directory");

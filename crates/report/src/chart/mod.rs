@@ -5,6 +5,7 @@
 mod latency;
 mod magnitude;
 mod memory;
+mod precision;
 mod roofline;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use plotters::style::{Color, FontFamily, FontStyle, IntoTextStyle, TextStyle};
 pub(crate) use self::latency::{distribution, over_time};
 pub(crate) use self::magnitude::magnitude;
 pub(crate) use self::memory::memory;
+pub(crate) use self::precision::own_errors;
 pub(crate) use self::roofline::roofline;
 use crate::ReportError;
 

@@ -28,7 +28,7 @@ pub(crate) use self::timeline::{Lane, Slot, SlotContent, Timeline};
 pub(crate) use self::values::{FirstDifference, ValueDifference, ValuesComparison};
 use crate::ReportError;
 use crate::graph::Picture;
-use crate::source::{RunPaths, Summary};
+use crate::source::{RunPaths, SavedPrecision, Summary};
 
 /// One run of the benchmark.
 #[derive(Debug, Default)]
@@ -71,6 +71,8 @@ pub(crate) struct RunFacts {
     pub manifest: Option<Manifest>,
     /// The dump.
     pub dump: Option<DumpFacts>,
+    /// Which operators must stay in float32.
+    pub precision: Option<SavedPrecision>,
     /// XXH3 (64 bit) of the model's file, 16 hexadecimal digits.
     pub model_hash: Option<Digest>,
     /// The drawing of the model, or the reason why there is none; `None` if it was not requested.
@@ -103,6 +105,15 @@ impl RunFacts {
         }
         if let Some(summary) = summary {
             facts.add_summary(summary);
+        }
+        facts.precision = paths.precision.as_deref().map(SavedPrecision::read).transpose()?;
+        if let Some(precision) = &facts.precision {
+            facts.model.get_or_insert_with(|| precision.model.clone());
+            facts.problems.extend(match (precision.minimal, precision.all_low.is_some()) {
+                (true, _) => None,
+                (false, true) => Some("precision: the search ended before a minimal set was found".to_owned()),
+                (false, false) => Some(format!("precision: the target {} is below the noise", precision.target)),
+            });
         }
         facts.started_in =
             facts.model.as_ref().and_then(|model| paths.started_in(model.as_ref(), &facts.given_files()));
@@ -243,7 +254,13 @@ impl RunFacts {
 
     /// Returns whether its times represent those of the model. They do not with a dump, which slows runs down.
     pub(crate) fn is_timed(&self) -> bool {
-        self.paths.recording.is_some() || self.dump.is_none()
+        self.paths.recording.is_some() || (self.dump.is_none() && !self.is_only_a_search())
+    }
+
+    /// Returns whether there is only the result of a search for precisions, and nothing of a run.
+    pub(crate) fn is_only_a_search(&self) -> bool {
+        let RunPaths { summary, recording, dump, precision, .. } = &self.paths;
+        precision.is_some() && summary.is_none() && recording.is_none() && dump.is_none()
     }
 
     /// Returns the directory of the recording, for commands.

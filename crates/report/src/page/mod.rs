@@ -10,6 +10,7 @@ mod layers;
 mod memory;
 mod operators;
 mod overview;
+mod precision;
 mod roofline;
 mod timeline;
 mod values;
@@ -44,7 +45,20 @@ struct Section {
 
 /// The sections of a run, in order. A new one is a line here and a file beside this one.
 const SECTIONS: &[Section] = &[
-    Section { id: "summary", title: "Summary", is_wide: true, write: overview::summary, is_there: |_| true },
+    Section {
+        id: "summary",
+        title: "Summary",
+        is_wide: true,
+        write: overview::summary,
+        is_there: |run| !run.is_only_a_search(),
+    },
+    Section {
+        id: "precision",
+        title: "Precision",
+        is_wide: true,
+        write: precision::section,
+        is_there: |run| run.precision.is_some(),
+    },
     Section { id: "latency", title: "Latency", is_wide: true, write: latency::section, is_there: latency::is_there },
     Section {
         id: "graph",

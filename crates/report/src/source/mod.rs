@@ -1,5 +1,6 @@
 //! What a path contains, and which paths belong to one run.
 
+mod precision;
 mod summary;
 
 use std::fs;
@@ -9,6 +10,7 @@ use std::time::SystemTime;
 use opscope_dump::INDEX;
 use opscope_job::benchmark::StoredRun;
 
+pub(crate) use self::precision::{SavedLook, SavedPrecision};
 pub(crate) use self::summary::{SavedInput, SavedOperator, SavedType, Summary, Times};
 use crate::ReportError;
 
@@ -29,6 +31,8 @@ pub(crate) struct RunPaths {
     pub recording: Option<PathBuf>,
     /// The dump: a directory, or a single file.
     pub dump: Option<PathBuf>,
+    /// The result of a search for precisions.
+    pub precision: Option<PathBuf>,
 }
 
 /// A part of a run.
@@ -37,6 +41,7 @@ enum RunPart {
     Summary,
     Recording,
     Dump,
+    Precision,
 }
 
 /// The content of a path.
@@ -91,7 +96,7 @@ impl RunPaths {
     /// Returns the directory in which the run was started: the one where its model and each of `files` is found. It is
     /// the current directory or one above the run's results. Returns `None` if the model does not exist any more.
     pub(crate) fn started_in(&self, model: &Path, files: &[PathBuf]) -> Option<PathBuf> {
-        let parts = [&self.summary, &self.recording, &self.dump].into_iter().flatten();
+        let parts = [&self.summary, &self.recording, &self.dump, &self.precision].into_iter().flatten();
         let around = parts.filter_map(|part| part.canonicalize().ok());
         let around = around.flat_map(|part| part.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>());
         let directories: Vec<PathBuf> = std::env::current_dir().into_iter().chain(around).collect();
@@ -102,7 +107,7 @@ impl RunPaths {
 
     /// Returns when its last part was written, as far as the file system knows.
     fn written(&self) -> Option<SystemTime> {
-        let parts = [&self.summary, &self.recording, &self.dump].into_iter().flatten();
+        let parts = [&self.summary, &self.recording, &self.dump, &self.precision].into_iter().flatten();
         parts.filter_map(|part| part.metadata().ok()?.modified().ok()).max()
     }
 
@@ -111,6 +116,7 @@ impl RunPaths {
             RunPart::Summary => &mut self.summary,
             RunPart::Recording => &mut self.recording,
             RunPart::Dump => &mut self.dump,
+            RunPart::Precision => &mut self.precision,
         }
     }
 }
@@ -128,6 +134,11 @@ fn home(part: RunPart, path: &Path) -> (PathBuf, String) {
     };
     let name = match part {
         RunPart::Summary => name.strip_suffix(SUMMARY).unwrap_or(&name).to_owned(),
+        // The directory has the name, and not the file.
+        RunPart::Precision => match parent.file_name() {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => name,
+        },
         RunPart::Recording | RunPart::Dump => name.strip_suffix(".partial").unwrap_or(&name).to_owned(),
     };
     (output.unwrap_or(parent).to_owned(), name)
@@ -142,7 +153,12 @@ fn held(path: &Path) -> Result<PathContent, ReportError> {
     let metadata = path.metadata().map_err(|error| wrong(format!("cannot be read ({error})")))?;
     if metadata.is_file() {
         let is_json = path.extension().is_some_and(|extension| extension == "json");
-        return Ok(PathContent::Part(if is_json { RunPart::Summary } else { RunPart::Dump }));
+        let is_precision = path.file_name().is_some_and(|name| name == precision::NAME);
+        return Ok(PathContent::Part(match is_json {
+            true if is_precision => RunPart::Precision,
+            true => RunPart::Summary,
+            false => RunPart::Dump,
+        }));
     }
     if !metadata.is_dir() {
         return Err(wrong("is neither a directory nor a regular file but a pipe or a device".to_owned()));
@@ -162,6 +178,10 @@ fn held(path: &Path) -> Result<PathContent, ReportError> {
 /// Returns the parts of all runs in an output directory, by the runs' names; none if it is not an output directory.
 fn output(path: &Path) -> std::io::Result<Vec<(RunPart, PathBuf)>> {
     let mut parts = Vec::new();
+    let precision = path.join(precision::NAME);
+    if precision.is_file() {
+        parts.push((RunPart::Precision, precision));
+    }
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().ends_with(SUMMARY) && entry.path().is_file() {
@@ -212,9 +232,14 @@ mod tests {
         let at = |name: &str| Some(root.path().join(name));
         let whole = runs(&[root.path().to_owned()]).expect("an output directory");
         let expected = [
-            RunPaths { name: "a".into(), summary: at("a_summary.json"), recording: at("profiler/a"), dump: None },
-            RunPaths { name: "b".into(), summary: at("b_summary.json"), recording: None, dump: at("dump/b") },
-            RunPaths { name: "c".into(), summary: None, recording: at("profiler/c.partial"), dump: None },
+            RunPaths {
+                name: "a".into(),
+                summary: at("a_summary.json"),
+                recording: at("profiler/a"),
+                ..RunPaths::default()
+            },
+            RunPaths { name: "b".into(), summary: at("b_summary.json"), dump: at("dump/b"), ..RunPaths::default() },
+            RunPaths { name: "c".into(), recording: at("profiler/c.partial"), ..RunPaths::default() },
         ];
         assert_eq!(whole, (expected.to_vec(), 0));
         let [summary, recording] = ["a_summary.json", "profiler/a"].map(|name| root.path().join(name));
