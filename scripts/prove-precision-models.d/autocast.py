@@ -1,0 +1,41 @@
+"""Converts a model with AutoCast of NVIDIA's Model Optimizer: autocast.py MODEL DIRECTORY-OF-NPZ OUTPUT NODES
+
+Runs in a Python of its own. NODES gets, as JSON, each node of the graph that AutoCast classified: its inputs and outputs, and whether it
+is kept in float32.
+
+The package asks for PyTorch, which takes gigabytes; but AutoCast itself uses none of it. An empty module takes its place while it
+is imported: if anything of it were used, it would be an error.
+"""
+
+import importlib.machinery
+import json
+import sys
+import types
+
+import onnx
+import onnxruntime.quantization  # noqa: F401  it looks for PyTorch, and must not find the empty one
+
+empty = types.ModuleType("torch")
+empty.__spec__ = importlib.machinery.ModuleSpec("torch", None)
+sys.modules["torch"] = empty
+
+from modelopt.onnx.autocast import convert_to_mixed_precision  # noqa: E402
+from modelopt.onnx.autocast.nodeclassifier import NodeClassifier  # noqa: E402
+
+del sys.modules["torch"]  # polygraphy would take it for the real one
+
+path, inputs, output, told = sys.argv[1:]
+classify = NodeClassifier.run
+
+
+def run(self, *given, **named):
+    low, high = classify(self, *given, **named)
+    wide = set(high)
+    nodes = [{"name": x.name, "op_type": x.op_type, "inputs": [*x.input], "outputs": [*x.output], "kept": x.name in wide} for x in self.model.graph.node]
+    with open(told, "w") as file:
+        json.dump(nodes, file)
+    return low, high
+
+
+NodeClassifier.run = run
+onnx.save(convert_to_mixed_precision(path, low_precision_type="fp16", keep_io_types=True, calibration_data=inputs), output)

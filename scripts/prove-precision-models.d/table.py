@@ -1,0 +1,171 @@
+"""The results as text and as a page."""
+
+INTRO = """# Half precision on third-party models
+
+This page shows what `opscope precision --to fp16` finds for models that others made, beside two other tools.
+`scripts/prove-precision-models --write` generates it. The models are those of [models.md](models.md), and some of the package onnx with
+random weights. Each has 16 sets of inputs: the search sees 8 of them, and the values below are those of the other 8.
+
+"""
+
+READING = """
+- *target*: what the model's outputs must keep of the original's: cosine of at least 0.999, or for classifiers the same largest class in at
+  least 99 of 100 places.
+- *kept*: operators that stay in float32, of those that can be lowered; *time*: their share of the time that the search measured.
+- *runs*: the whole runs for each set of inputs that the search took.
+- *held out*: the value on the inputs that the search did not see. ONNX Runtime runs the written file, without optimisations. The second
+  number is that of the same file with each value that is float16 in it rounded: ONNX Runtime's CPU provider has no kernels of half
+  precision for many operators, and does not round between them. The target counts as met if both meet it.
+- *AutoCast*: `modelopt.onnx.autocast.convert_to_mixed_precision` of {modelopt}, with its defaults, the inputs of the search as
+  calibration data, and `keep_io_types`. It has no target; it keeps operators whose values are beyond 512, or whose weights half precision
+  does not hold. *kept* counts only operators that opscope could lower, and *time* is by the same times as ours.
+- *first*, *last*: how many of the first or the last operators stay in float32 when a bisection looks for the fewest that meet the target
+  on the inputs of the search, and their share of the time. This is the method of polygraphy's `debug precision`, which itself needs
+  TensorRT; the trials are runs of ONNX Runtime in which values are rounded.
+- *result*: whether ours keeps less time wide than AutoCast, the same, or more; or what AutoCast's model does instead of meeting the target.
+  *missed*: ours does not meet it on the held-out inputs.
+
+AutoCast is run without the packages that it asks for and does not use: PyTorch, an empty module in its place while it is imported, and
+CUDA's. Its reference values are computed by ONNX Runtime on the CPU, as they are by default. Inputs are real where it says so; the others
+are random numbers of the range that the model takes, drawings of lines of text, or noise.
+"""
+
+SAID = {"less": "less", "same": "same", "more": "MORE", "missed": "MISSED", "theirs misses": "AutoCast misses", "theirs fails": "AutoCast fails"}
+
+
+def met(result, of):
+    """Whether a tool's model meets the target on the held-out inputs, run and rounded."""
+    found = result.get(of, {})
+    values = [found.get("run"), found.get("rounded")]
+    if None in values:
+        return False
+    bound = float(result["target"].split()[2])
+    return all(value >= bound for value in values)
+
+
+def verdict(result):
+    """Ours beside AutoCast's; see SAID."""
+    if not met(result, "found"):
+        return "missed"
+    if "failed" in result["autocast"]:
+        return "theirs fails"
+    if not met(result, "autocast"):
+        return "theirs misses"
+    ours, theirs = result["found"]["kept_time"], result["autocast"]["kept_time"]
+    return "same" if ours == theirs else "less" if ours < theirs else "more"
+
+
+def line(result):
+    """One result for the terminal."""
+    found = result.get("found")
+    told = f"{result['name']}: {result['seconds']:.0f} s, {result['memory'] / 2**20:.0f} MiB"
+    if found:
+        told += f"; {len(found['kept'])} of {found['candidates']} kept, {100 * found['kept_time']:.2f} %, {found['full_runs']:.1f} runs"
+        told += f", {found.get('run')} run, {found.get('rounded')} rounded, {found['held_out']} said; AutoCast {result.get('autocast')}"
+        told += f"; layers {result.get('layers')}; {verdict(result)}"
+    return "\n    FAULT: ".join([told, *result["faults"]])
+
+
+def counts(results):
+    verdicts = [verdict(each) for each in results]
+    at_most = sum(kind in ("less", "same") for kind in verdicts)
+    fair = at_most + verdicts.count("more")
+    return (
+        f"{len(results)} models. Both meet the target in {fair}: ours keeps at most AutoCast's time wide in {at_most} of them, "
+        f"less in {verdicts.count('less')}. AutoCast's model misses the target that ours meets in {verdicts.count('theirs misses')}, and "
+        f"cannot be made or run in {verdicts.count('theirs fails')}. Ours misses it on the held-out inputs in {verdicts.count('missed')}."
+    )
+
+
+def holds(results):
+    good = [verdict(each) not in ("missed", "more") for each in results]
+    return 5 * sum(good) >= 4 * len(good) and not any("refused" in fault for each in results for fault in each["faults"])
+
+
+# The page.
+
+
+def page(results, modelopt, memory):
+    results = sorted(results, key=lambda each: each["bytes"])
+    runs = [each["found"]["full_runs"] for each in results if "found" in each]
+    text = INTRO + counts(results) + f" A search took {sum(runs) / len(runs):.1f} runs in the mean, {max(runs):.1f} at most.\n"
+    text += READING.format(modelopt=modelopt.replace("==", " ")) + "\n## fp16\n\n"
+    text += table(
+        ["model", "MB", "target", "kept", "time", "runs", "held out", "AutoCast kept", "time", "held out", "first", "last", "result"],
+        [row(each) for each in results],
+        "llrrrrrrrrrl",
+    )
+    kept = [each for each in results if each.get("found", {}).get("kept")]
+    text += "\n## What is kept\n\n" + table(["model", "operators", "why"], [why(each) for each in kept], "ll")
+    text += "\n## The models\n\n" + table(["model", "what it is", "from", "inputs"], [[each["name"], each["about"], each["source"], each["inputs"]] for each in results], "lll")
+    missed = [f"- {each['name']}: {each['autocast']['failed']}" for each in results if "failed" in each.get("autocast", {})]
+    if missed:
+        text += "\n## Where AutoCast fails\n\n" + "\n".join(missed).replace("|", "\\|") + "\n"
+    return text + memory_section(results, memory)
+
+
+def memory_section(results, memory):
+    rows = []
+    for each in results:
+        if each["name"] in memory:
+            alone = memory[each["name"]]
+            more = each["memory"] - alone
+            rows.append([each["name"], mib(each["activations"]), mib(alone), mib(each["memory"]), mib(more)])
+    if not rows:
+        return ""
+    head = "\n## Memory\n\nThe largest resident size of the search, beside that of `opscope compare` of the model with itself, in MiB; *values*: the sum of all\nvalues of a run.\n\n"
+    return head + table(["model", "values", "compare", "search", "more"], rows, "rrrr")
+
+
+def table(titles, rows, sides):
+    lines = ["| " + " | ".join(titles) + " |", "|---|" + "".join("---:|" if side == "r" else "---|" for side in sides)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"
+
+
+def row(result):
+    cells = [result["name"], f"{result['bytes'] / 1e6:.3g}", result["target"].replace(">=", "≥")]
+    found, theirs, layers = result.get("found"), result.get("autocast", {}), result.get("layers") or {}
+    if not found:
+        return [*cells, result["said"], *[""] * 9]
+    cells += [f"{len(found['kept'])} of {found['candidates']}", percent(found["kept_time"]), f"{found['full_runs']:.1f}", both(found)]
+    cells += [theirs.get("kept", "-"), percent(theirs.get("kept_time")), both(theirs) if "run" in theirs else "-"]
+    cells += [f"{layers[each]['kept']}, {percent(layers[each]['kept_time'])}" if each in layers else "-" for each in ("first", "last")]
+    return [*cells, SAID[verdict(result)]]
+
+
+def why(result):
+    kept = result["found"]["kept"]
+    kinds = ", ".join(f"{each['op_type']} `{each['node']}`" for each in kept[:3]) + (f" and {len(kept) - 3} more" if len(kept) > 3 else "")
+    causes = dict.fromkeys(cause(each["cause"]) for each in kept)
+    return [result["name"], kinds, ", ".join(causes)]
+
+
+def cause(found):
+    return "rounding adds up" if found is None else str(found).replace("_", " ") if isinstance(found, str) else ", ".join(map(str, found)).replace("_", " ")
+
+
+def percent(share):
+    return "-" if share is None else "0" if share == 0 else f"{100 * share:.2g} %"
+
+
+def both(found):
+    return f"{number(found.get('run'))}, {number(found.get('rounded'))}"
+
+
+def number(value):
+    """Two digits of what is missing to 1."""
+    if value is None:
+        return "-"
+    missing = abs(1 - value)
+    if missing < 1e-9:
+        return "1"
+    if missing > 0.1 or missing != missing:
+        return f"{value:.2g}"
+    digits = 1
+    while missing < 0.1:
+        missing, digits = 10 * missing, digits + 1
+    return f"{value:.{digits}f}"
+
+
+def mib(count):
+    return f"{count / 2**20:.0f}"
