@@ -9,11 +9,14 @@ is imported: if anything of it were used, it would be an error.
 
 import importlib.machinery
 import json
+import os
 import sys
 import types
 
-import onnx
-import onnxruntime.quantization  # noqa: F401  it looks for PyTorch, and must not find the empty one
+os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"  # AutoCast takes it for granted that id() of a node remains, in bodies
+
+import onnx  # noqa: E402
+import onnxruntime.quantization  # noqa: F401, E402  it looks for PyTorch, and must not find the empty one
 
 empty = types.ModuleType("torch")
 empty.__spec__ = importlib.machinery.ModuleSpec("torch", None)

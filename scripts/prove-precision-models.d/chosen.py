@@ -49,6 +49,9 @@ LIGHT = {
 }
 """Models of the package onnx that are no models of the catalogue."""
 
+MEMORY = {"light-densenet121", "light-resnet50", "minilm"}
+"""Those of which the memory is told beside that of a plain run."""
+
 LEFT_OUT = {
     "ddddocr-old": "int8",
     "silero-vad-half": "half precision",

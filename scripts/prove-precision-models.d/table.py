@@ -30,6 +30,15 @@ CUDA's. Its reference values are computed by ONNX Runtime on the CPU, as they ar
 are random numbers of the range that the model takes, drawings of lines of text, or noise.
 """
 
+MEMORY = """
+## Memory
+
+The largest resident size of the search, in MiB, beside that of `opscope compare` of the model with itself, which runs it exactly.
+*values* is the size of all values of a run together. The goal is at most 480 MiB more: 224 of the [dump's queue](dump.md#how-tensors-are-delivered),
+and 256.
+
+"""
+
 SAID = {"less": "less", "same": "same", "more": "MORE", "missed": "MISSED", "theirs misses": "AutoCast misses", "theirs fails": "AutoCast fails"}
 
 
@@ -85,7 +94,7 @@ def holds(results):
 # The page.
 
 
-def page(results, modelopt, memory):
+def page(results, modelopt):
     results = sorted(results, key=lambda each: each["bytes"])
     runs = [each["found"]["full_runs"] for each in results if "found" in each]
     text = INTRO + counts(results) + f" A search took {sum(runs) / len(runs):.1f} runs in the mean, {max(runs):.1f} at most.\n"
@@ -101,20 +110,16 @@ def page(results, modelopt, memory):
     missed = [f"- {each['name']}: {each['autocast']['failed']}" for each in results if "failed" in each.get("autocast", {})]
     if missed:
         text += "\n## Where AutoCast fails\n\n" + "\n".join(missed).replace("|", "\\|") + "\n"
-    return text + memory_section(results, memory)
+    return text + memory(results)
 
 
-def memory_section(results, memory):
-    rows = []
-    for each in results:
-        if each["name"] in memory:
-            alone = memory[each["name"]]
-            more = each["memory"] - alone
-            rows.append([each["name"], mib(each["activations"]), mib(alone), mib(each["memory"]), mib(more)])
-    if not rows:
-        return ""
-    head = "\n## Memory\n\nThe largest resident size of the search, beside that of `opscope compare` of the model with itself, in MiB; *values*: the sum of all\nvalues of a run.\n\n"
-    return head + table(["model", "values", "compare", "search", "more"], rows, "rrrr")
+def memory(results):
+    rows = [
+        [each["name"], mib(each["activations"]), mib(each["alone"]), mib(each["memory"]), mib(each["memory"] - each["alone"])]
+        for each in results
+        if "alone" in each
+    ]
+    return MEMORY + table(["model", "values", "compare", "search", "more"], rows, "rrrr") if rows else ""
 
 
 def table(titles, rows, sides):
