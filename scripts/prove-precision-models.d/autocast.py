@@ -13,10 +13,8 @@ import os
 import sys
 import types
 
-os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"  # AutoCast takes it for granted that id() of a node remains, in bodies
-
-import onnx  # noqa: E402
-import onnxruntime.quantization  # noqa: F401, E402  it looks for PyTorch, and must not find the empty one
+import onnx
+import onnxruntime.quantization  # noqa: F401  it looks for PyTorch, and must not find the empty one
 
 empty = types.ModuleType("torch")
 empty.__spec__ = importlib.machinery.ModuleSpec("torch", None)
@@ -41,4 +39,12 @@ def run(self, *given, **named):
 
 
 NodeClassifier.run = run
-onnx.save(convert_to_mixed_precision(path, low_precision_type="fp16", keep_io_types=True, calibration_data=inputs), output)
+try:
+    converted = convert_to_mixed_precision(path, low_precision_type="fp16", keep_io_types=True, calibration_data=inputs)
+except KeyError:
+    # In bodies, AutoCast takes it for granted that id() of a node stays the same. So it does in this implementation, which is slow.
+    slow = {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}
+    if slow.items() <= os.environ.items():
+        raise
+    os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | slow)
+onnx.save(converted, output)
