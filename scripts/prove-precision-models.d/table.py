@@ -1,5 +1,8 @@
 """The results as text and as a page."""
 
+import math
+import re
+
 INTRO = """# Half precision on third-party models
 
 This page shows what `opscope precision --to fp16` finds for models that others made, beside two other tools.
@@ -23,7 +26,8 @@ READING = """
   on the inputs of the search, and their share of the time. This is the method of polygraphy's `debug precision`, which itself needs
   TensorRT; the trials are runs of ONNX Runtime in which values are rounded.
 - *result*: whether ours keeps less time wide than AutoCast, the same, or more; or what AutoCast's model does instead of meeting the target.
-  *missed*: ours does not meet it on the held-out inputs.
+  *missed*: ours does not meet it on the held-out inputs. *refused*: ONNX Runtime does not load our file. *failed*: the command found nothing.
+  Operators in bodies of `If` and `Loop` have no times; there the number of operators decides.
 
 AutoCast is run without the packages that it asks for and does not use: PyTorch, an empty module in its place while it is imported, and
 CUDA's. Its reference values are computed by ONNX Runtime on the CPU, as they are by default. Inputs are real where it says so; the others
@@ -39,7 +43,7 @@ and 256.
 
 """
 
-SAID = {"less": "less", "same": "same", "more": "MORE", "missed": "MISSED", "theirs misses": "AutoCast misses", "theirs fails": "AutoCast fails"}
+SAID = {"less": "less", "same": "same", "more": "MORE", "missed": "MISSED", "failed": "FAILED", "refused": "REFUSED", "theirs misses": "AutoCast misses", "theirs fails": "AutoCast fails"}
 
 
 def met(result, of):
@@ -54,6 +58,10 @@ def met(result, of):
 
 def verdict(result):
     """Ours beside AutoCast's; see SAID."""
+    if "found" not in result:
+        return "failed"
+    if "run" not in result["found"]:
+        return "refused"
     if not met(result, "found"):
         return "missed"
     if "failed" in result["autocast"]:
@@ -84,12 +92,13 @@ def counts(results):
     return (
         f"{len(results)} models. Both meet the target in {fair}: ours keeps at most AutoCast's time wide in {at_most} of them, "
         f"less in {verdicts.count('less')}. AutoCast's model misses the target that ours meets in {verdicts.count('theirs misses')}, and "
-        f"cannot be made or run in {verdicts.count('theirs fails')}. Ours misses it on the held-out inputs in {verdicts.count('missed')}."
+        f"cannot be made or run in {verdicts.count('theirs fails')}. Ours misses it on the held-out inputs in {verdicts.count('missed')}; ONNX Runtime refuses our "
+        f"file in {verdicts.count('refused')}; the command fails, or finds nothing in time, in {verdicts.count('failed')}."
     )
 
 
 def holds(results):
-    good = [verdict(each) not in ("missed", "more") for each in results]
+    good = [verdict(each) in ("less", "same", "theirs misses", "theirs fails") for each in results]
     return 5 * sum(good) >= 4 * len(good) and not any("refused" in fault for each in results for fault in each["faults"])
 
 
@@ -112,6 +121,9 @@ def page(results, modelopt):
     missed = [f"- {each['name']}: {each['autocast']['failed']}" for each in results if "failed" in each.get("autocast", {})]
     if missed:
         text += "\n## Where AutoCast fails\n\n" + "\n".join(missed).replace("|", "\\|") + "\n"
+    faulty = [f"- {each['name']}: {without_places(fault)}" for each in results for fault in each["faults"]]
+    if faulty:
+        text += "\n## What is wrong with ours\n\n" + "\n".join(faulty).replace("|", "\\|") + "\n"
     return text + memory(results)
 
 
@@ -133,26 +145,38 @@ def row(result):
     cells = [result["name"], f"{result['bytes'] / 1e6:.3g}", result["target"].replace(">=", "≥")]
     found, theirs, layers = result.get("found"), result.get("autocast", {}), result.get("layers") or {}
     if not found:
-        return [*cells, result["said"], *[""] * 9]
-    cells += [f"{len(found['kept'])} of {found['candidates']}", percent(found["kept_time"]), f"{found['full_runs']:.1f}", both(found)]
-    cells += [theirs.get("kept", "-"), percent(theirs.get("kept_time")), both(theirs) if "run" in theirs else "-"]
+        return [*cells, *["-"] * 9, SAID["failed"]]
+    cut = "" if found["minimal"] else ", cut short"
+    cells += [f"{len(found['kept'])} of {found['candidates']}{cut}", percent(found["kept_time"], len(found["kept"])), f"{found['full_runs']:.1f}", both(found)]
+    cells += [theirs.get("kept", "-"), percent(theirs.get("kept_time"), theirs.get("kept")), both(theirs) if "run" in theirs else "-"]
     cells += [f"{layers[each]['kept']}, {percent(layers[each]['kept_time'])}" if each in layers else "-" for each in ("first", "last")]
     return [*cells, SAID[verdict(result)]]
 
 
 def why(result):
     kept = result["found"]["kept"]
-    kinds = ", ".join(f"{each['op_type']} `{each['node']}`" for each in kept[:3]) + (f" and {len(kept) - 3} more" if len(kept) > 3 else "")
+    kinds = ", ".join(f"{each['op_type']} `{short(each['node'])}`" for each in kept[:3]) + (f" and {len(kept) - 3} more" if len(kept) > 3 else "")
     causes = dict.fromkeys(cause(each["cause"]) for each in kept)
     return [result["name"], kinds, ", ".join(causes)]
+
+
+def without_places(text):
+    """A message without directories of this machine."""
+    return re.sub(r"/(?:dev/shm|tmp|root|home)/\S*/", "", text)
+
+
+def short(name):
+    return name if len(name) <= 40 else f"...{name[-37:]}"
 
 
 def cause(found):
     return "rounding adds up" if found is None else str(found).replace("_", " ") if isinstance(found, str) else ", ".join(map(str, found)).replace("_", " ")
 
 
-def percent(share):
-    return "-" if share is None else "0" if share == 0 else f"{100 * share:.2g} %"
+def percent(share, kept=0):
+    if share is None or (share == 0 and kept):
+        return "-"
+    return "0" if share == 0 else f"{100 * share:.3g} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def both(found):
@@ -160,7 +184,7 @@ def both(found):
 
 
 def number(value):
-    """Two digits of what is missing to 1."""
+    """Two digits of what is missing to 1, never rounded up."""
     if value is None:
         return "-"
     missing = abs(1 - value)
@@ -168,10 +192,10 @@ def number(value):
         return "1"
     if missing > 0.1 or missing != missing:
         return f"{value:.2g}"
-    digits = 1
+    digits = 2
     while missing < 0.1:
         missing, digits = 10 * missing, digits + 1
-    return f"{value:.{digits}f}"
+    return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"
 
 
 def mib(count):
