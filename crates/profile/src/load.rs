@@ -159,7 +159,12 @@ impl ReferenceTimes {
 
 /// Returns the system's load average over one minute.
 fn load_average() -> Option<f64> {
-    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+    over_one_minute(&fs::read_to_string("/proc/loadavg").ok()?)
+}
+
+/// Parses `/proc/loadavg` (proc_loadavg(5)). The averages over one, five and fifteen minutes come first.
+fn over_one_minute(averages: &str) -> Option<f64> {
+    averages.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -175,6 +180,31 @@ mod tests {
         assert_eq!(meter.end().reference, None, "too few for quartiles");
         let times = ReferenceTimes::of((1..=9).rev().map(f64::from).collect()).unwrap();
         assert_eq!(times, ReferenceTimes { p25_ns: 3.0, median_ns: 5.0, p75_ns: 7.0, samples: 9 });
+    }
+
+    #[test]
+    fn the_average_over_one_minute_is_the_first_of_three() {
+        assert_eq!(over_one_minute("1.25 2.50 3.75 4/567 8901\n"), Some(1.25));
+        assert_eq!(over_one_minute(""), None);
+    }
+
+    #[test]
+    fn the_load_is_the_average_that_the_system_provides_at_that_moment() {
+        let provided = || {
+            let averages = fs::read_to_string("/proc/loadavg").ok()?;
+            averages.split(' ').next()?.parse::<f64>().ok()
+        };
+        // The system computes a new average every few seconds.
+        let (average, begun, ended) = loop {
+            let before = provided();
+            let begun = Load::now();
+            let found = (before, begun, begun.until_now());
+            if provided() == before {
+                break found;
+            }
+        };
+        assert_eq!(begun, Load { average_start: average, average_end: None, reference: None });
+        assert_eq!(ended, Load { average_end: average, ..begun });
     }
 
     /// 1 * 0.999 + 0.001 is 1 again. If the numbers shrank, they would become denormal after a while, and computing

@@ -249,3 +249,20 @@ pub(crate) fn remove(directory: &Path) {
     // The caller reports the error that led here.
     let _ = fs::remove_dir_all(directory);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_takes_its_share_of_the_file_and_there_is_no_share_before_the_first_run() {
+        let size = RecordsSize::default();
+        size.bytes.store(64, Ordering::Relaxed);
+        assert_eq!((size.bytes(), size.bytes_per_run()), (64, None));
+        size.runs.store(1, Ordering::Relaxed);
+        assert_eq!(size.bytes_per_run(), Some(64.0));
+        size.bytes.store(300, Ordering::Relaxed);
+        size.runs.store(8, Ordering::Relaxed);
+        assert_eq!(size.bytes_per_run(), Some(37.5));
+    }
+}
