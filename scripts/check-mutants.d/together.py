@@ -181,6 +181,8 @@ def run(test, number, limit):
     directory, program = test
     # What tests leave is removed after each change.
     with tempfile.TemporaryDirectory(prefix="mutant-", ignore_cleanup_errors=True) as temporary:
+        # A test starts a program of another user in it.
+        os.chmod(temporary, 0o755)
         environment = dict(os.environ, OPSCOPE_MUTANT=str(number), CARGO_MANIFEST_DIR=str(directory), TMPDIR=temporary)
         environment |= {"INSTA_WORKSPACE_ROOT": os.getcwd(), "INSTA_UPDATE": "no", "RUST_BACKTRACE": "0"}
         start = time.monotonic()
