@@ -83,9 +83,14 @@ pub struct PrecisionArguments {
     quiet: bool,
 }
 
+/// The error for a text that is not a time.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("'{0}' is no time; write 90s, 30m or 2h")]
+struct InvalidDuration(String);
+
 /// Reads a number of seconds, or of minutes or hours with the unit behind it.
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("'{text}' is no time; write 90s, 30m or 2h");
+fn duration(text: &str) -> Result<Duration, InvalidDuration> {
+    let wrong = || InvalidDuration(text.to_owned());
     let (number, unit) = match text.char_indices().next_back().ok_or_else(wrong)? {
         (end, 's') => (&text[..end], 1),
         (end, 'm') => (&text[..end], 60),

@@ -13,10 +13,10 @@ use opscope_model::{
 };
 use opscope_onnx::{Lowering, OperatorId};
 use opscope_sys::Mutex;
-use opscope_tensor::{Tensor, TensorView};
+use opscope_tensor::{Tensor, TensorError, TensorView};
 
 use super::errors::OperatorError;
-use super::lowered_run::RoundedSlots;
+use super::lowered_run::{RoundedSlots, cannot_round};
 
 /// What was measured at each operator.
 #[derive(Debug, Clone, Copy, Default)]
@@ -111,7 +111,10 @@ pub(super) fn run(
     copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
 }
 
-const ALONE: &str = "the other run has ended";
+/// The other of two runs has ended.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the other run has ended")]
+pub(super) struct Alone;
 
 /// The outputs of one execution of a kernel of the reference.
 type Outputs = (OperatorId, Vec<Tensor>);
@@ -139,7 +142,7 @@ impl RunObserver for Reference<'_> {
         match copies {
             Ok(copies) => match self.sender.send((operator, copies)) {
                 Ok(()) => Action::Continue,
-                Err(_) => Action::Stop(ALONE.to_owned()),
+                Err(_) => Action::Stop(Alone.to_string()),
             },
             Err(error) => Action::Stop(format!("a value cannot be copied: {error}")),
         }
@@ -156,18 +159,27 @@ impl ReferenceOutputs {
     /// Returns the outputs of the next execution of an operator.
     ///
     /// # Errors
-    /// Returns a sentence if the reference ended without it.
-    pub fn of(&self, operator: OperatorId) -> Result<Vec<Tensor>, String> {
+    /// Returns an error if the reference ended without it.
+    pub fn of(&self, operator: OperatorId) -> Result<Vec<Tensor>, Alone> {
         let mut queue = self.0.lock();
         let (receiver, waiting) = &mut *queue;
         loop {
             if let Some(outputs) = waiting.get_mut(&operator).and_then(VecDeque::pop_front) {
                 return Ok(outputs);
             }
-            let (sent, outputs) = receiver.recv().map_err(|_| ALONE.to_owned())?;
+            let (sent, outputs) = receiver.recv().map_err(|_| Alone)?;
             waiting.entry(sent).or_default().push_back(outputs);
         }
     }
+}
+
+/// Why the run beside the reference stops.
+#[derive(Debug, thiserror::Error)]
+enum BesideError {
+    #[error(transparent)]
+    Alone(#[from] Alone),
+    #[error("{}", cannot_round(.0))]
+    Round(#[from] TensorError),
 }
 
 /// Computes each operator in the narrower type, from the reference's values.
@@ -189,7 +201,7 @@ impl Rounded<'_> {
         operator: OperatorId,
         slots: &RoundedSlots,
         outputs: &[TensorView<'_>],
-    ) -> Result<Vec<Tensor>, String> {
+    ) -> Result<Vec<Tensor>, BesideError> {
         let reference = self.reference.of(operator)?;
         let rounded = RoundedSlots::rounded(&slots.outputs, outputs, self.lowering)?.unwrap_or_default();
         let mut errors = self.errors.lock();
@@ -223,7 +235,7 @@ impl RunObserver for Rounded<'_> {
                 }
                 Action::ReplaceInputs(tensors)
             }
-            Err(reason) => Action::Stop(reason),
+            Err(error) => Action::Stop(cannot_round(&error)),
         }
     }
 
@@ -231,7 +243,7 @@ impl RunObserver for Rounded<'_> {
         let Some((slots, operator)) = self.slots_of(dispatch.kernel) else { return Action::Continue };
         match self.compare(operator, slots, outputs) {
             Ok(reference) => Action::Replace(reference),
-            Err(reason) => Action::Stop(reason),
+            Err(error) => Action::Stop(error.to_string()),
         }
     }
 }

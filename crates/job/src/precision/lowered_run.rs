@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use opscope_model::{Action, Dispatch, Interest, Kernel, KernelInput, KernelSet, Plan, RunObserver};
 use opscope_onnx::{Lowering, OperatorId};
-use opscope_tensor::{Tensor, TensorView};
+use opscope_tensor::{Tensor, TensorError, TensorView};
 
 use super::rounding::rounded;
 
@@ -57,7 +57,7 @@ impl RoundedSlots {
         chosen: &[bool],
         tensors: &[TensorView<'_>],
         lowering: &Lowering<'_>,
-    ) -> Result<Option<Vec<Tensor>>, String> {
+    ) -> Result<Option<Vec<Tensor>>, TensorError> {
         if !chosen.contains(&true) {
             return Ok(None);
         }
@@ -65,9 +65,13 @@ impl RoundedSlots {
             Some(true) => rounded(tensor, lowering.dtype()),
             _ => tensor.to_tensor(),
         };
-        let tensors: Result<_, _> = tensors.iter().enumerate().map(round).collect();
-        tensors.map(Some).map_err(|error| format!("a value cannot be rounded: {error}"))
+        tensors.iter().enumerate().map(round).collect::<Result<_, _>>().map(Some)
     }
+}
+
+/// Returns why a run stops at a value that cannot be rounded.
+pub(super) fn cannot_round(error: &TensorError) -> String {
+    format!("a value cannot be rounded: {error}")
 }
 
 /// The observer of a run in which operators are lowered.
@@ -97,7 +101,7 @@ impl RunObserver for LoweredRun<'_> {
         match RoundedSlots::rounded(&slots.inputs, inputs, self.lowering) {
             Ok(None) => Action::Continue,
             Ok(Some(tensors)) => Action::ReplaceInputs(tensors),
-            Err(reason) => Action::Stop(reason),
+            Err(error) => Action::Stop(cannot_round(&error)),
         }
     }
 
@@ -106,7 +110,7 @@ impl RunObserver for LoweredRun<'_> {
         match RoundedSlots::rounded(&slots.outputs, outputs, self.lowering) {
             Ok(None) => Action::Continue,
             Ok(Some(tensors)) => Action::Replace(tensors),
-            Err(reason) => Action::Stop(reason),
+            Err(error) => Action::Stop(cannot_round(&error)),
         }
     }
 }

@@ -40,6 +40,7 @@ use opscope_onnx::{Graph, OnnxError, WriteError};
 pub use self::criterion::Criterion;
 pub use self::errors::Cause;
 pub use self::low_type::LowType;
+pub use self::quantizer::QuantizerError;
 pub use self::report::{AllLow, HeldOut, KeptOperator, LookedAt, PrecisionReport};
 pub use self::target::{InvalidTarget, Metric, Target};
 use crate::inputs::{InputError, Inputs};
@@ -144,12 +145,12 @@ pub enum PrecisionError {
         source: io::Error,
     },
     /// The quantizer cannot be used, or has failed.
-    #[error("ONNX Runtime's quantizer, run by {python:?}, failed: {reason}")]
+    #[error("ONNX Runtime's quantizer, run by {python:?}, failed: {source}")]
     Quantizer {
         /// The Python.
         python: PathBuf,
         /// Why.
-        reason: String,
+        source: QuantizerError,
     },
     /// The model's file cannot be written.
     #[error(transparent)]

@@ -80,7 +80,7 @@ impl RunObserver for Quantised<'_> {
         let Some(operator) = self.operators[dispatch.kernel.id.index()] else { return Action::Continue };
         let reference = match self.reference.of(operator) {
             Ok(reference) => reference,
-            Err(reason) => return Action::Stop(reason),
+            Err(alone) => return Action::Stop(alone.to_string()),
         };
         let both = outputs.first().and_then(TensorView::bytes).zip(reference.first());
         if let Some((computed, reference)) =

@@ -24,8 +24,27 @@ pub(super) struct Quantizer<'g> {
     names: Vec<String>,
     candidates: HashSet<OperatorId>,
     process: Mutex<Process>,
+    python: PathBuf,
     /// The model, the inputs, and what calibration finds.
     scratch: TempDir,
+}
+
+/// Why the quantizer gives no model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuantizerError {
+    /// The Python cannot be started.
+    #[error("it cannot be started: {0}")]
+    Start(#[from] io::Error),
+    /// Its process has ended.
+    #[error("it has ended: {0}")]
+    Ended(String),
+    /// It prints something else than answers.
+    #[error("it answers what it should not: {0}")]
+    Answer(#[from] serde_json::Error),
+    /// It says why.
+    #[error("{0}")]
+    Refused(String),
 }
 
 struct Process {
@@ -71,15 +90,17 @@ impl<'g> Quantizer<'g> {
         let mut command = Command::new(python);
         command.args(["-c", SCRIPT]).arg(&model).arg(&inputs).arg(scratch.path().join("calibration.json"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let failed = |reason: String| PrecisionError::Quantizer { python: python.to_owned(), reason };
-        let mut child = command.spawn().map_err(|error| failed(format!("it cannot be started: {error}")))?;
+        let failed = |source| PrecisionError::Quantizer { python: python.to_owned(), source };
+        let mut child = command.spawn().map_err(|error| failed(error.into()))?;
         let (requests, answers) = (child.stdin.take(), child.stdout.take());
-        let Some(answers) = answers else { return Err(failed("it has no output".to_owned())) };
+        let Some(answers) = answers else {
+            return Err(failed(QuantizerError::Ended("it has no output".to_owned())));
+        };
         let mut process = Process { child, requests, answers: BufReader::new(answers) };
         let listed: HashSet<String> = process.answer().map_err(failed)?.nodes.into_iter().collect();
         let candidates = graph.operators.iter().filter(|operator| listed.contains(&names[operator.id.index()]));
         let candidates = candidates.map(|operator| operator.id).collect();
-        Ok(Self { graph, names, candidates, process: Mutex::new(process), scratch })
+        Ok(Self { graph, names, candidates, process: Mutex::new(process), python: python.to_owned(), scratch })
     }
 
     /// Returns the operators that can be quantised, in order of execution.
@@ -110,29 +131,29 @@ impl<'g> Quantizer<'g> {
             .map(|operator| &self.names[operator.id.index()])
             .collect();
         let answer = self.process.lock().ask(&json!({ "exclude": exclude, "output": path }).to_string());
-        let failed = |reason| PrecisionError::Quantizer { python: PathBuf::from("python"), reason };
+        let failed = |source| PrecisionError::Quantizer { python: self.python.clone(), source };
         answer.map_err(failed).map(|_| path)
     }
 }
 
 impl Process {
-    fn ask(&mut self, request: &str) -> Result<Answer, String> {
-        let requests = self.requests.as_mut().ok_or("it has ended")?;
-        writeln!(requests, "{request}").map_err(|error| format!("it has ended: {error}"))?;
+    fn ask(&mut self, request: &str) -> Result<Answer, QuantizerError> {
+        let requests =
+            self.requests.as_mut().ok_or_else(|| QuantizerError::Ended("it gets no more requests".to_owned()))?;
+        writeln!(requests, "{request}").map_err(|error| QuantizerError::Ended(error.to_string()))?;
         self.answer()
     }
 
-    fn answer(&mut self) -> Result<Answer, String> {
+    fn answer(&mut self) -> Result<Answer, QuantizerError> {
         let mut line = String::new();
         let read = self.answers.read_line(&mut line);
         if read.as_ref().map_or(true, |length| *length == 0) {
             let ended = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-            return Err(format!("it has ended: {ended}"));
+            return Err(QuantizerError::Ended(ended));
         }
-        let answer: Answer =
-            serde_json::from_str(&line).map_err(|error| format!("it answers what it should not: {error}"))?;
+        let answer: Answer = serde_json::from_str(&line)?;
         match answer.error {
-            Some(error) => Err(error),
+            Some(error) => Err(QuantizerError::Refused(error)),
             None => Ok(answer),
         }
     }
