@@ -45,13 +45,8 @@ impl<'g> Lowering<'g> {
     pub fn new(graph: &'g Graph, dtype: DType, types: &ValueTypes) -> Self {
         let known = |value: &Value| types.get(value.id).and_then(|info| info.dtype).or(value.dtype);
         let mut types: Vec<Option<DType>> = graph.all_values().map(known).collect();
-        for operator in graph.all_operators() {
-            for output in operator.outputs.iter().flatten() {
-                if types[output.index()].is_none() {
-                    types[output.index()] = types::of_output(operator, &types);
-                }
-            }
-        }
+        // The outputs of a graph inside an operator are known after those of the graph around it.
+        while types::complete(graph, &mut types) {}
         Self { graph, dtype, depends: graph.all_depend_on_input(), types }
     }
 

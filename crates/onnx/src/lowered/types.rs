@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use opscope_tensor::DType;
 
-use crate::{Attribute, Graph, Operator};
+use crate::{Attribute, Graph, Operator, ValueId};
 
 /// For each of ONNX's operators with float32 outputs: what holds from a version of the operator set on, for fp16 and for
 /// bf16. Written by `scripts/onnx-float-types` from ONNX's own schemas.
@@ -63,9 +63,44 @@ const LEFT: &[&str] = &[
     "Range",
 ];
 
-/// Returns the type of an operator's outputs, where nothing else says it: that of its first input that has data, unless
-/// the operator has a type of its own.
-pub(super) fn of_output(operator: &Operator, types: &[Option<DType>]) -> Option<DType> {
+/// Completes the types of values, where nothing else says them, by those of the operators' inputs and of the graphs inside
+/// them. Returns whether one became known.
+pub(super) fn complete(graph: &Graph, types: &mut [Option<DType>]) -> bool {
+    let mut found = false;
+    let mut set = |types: &mut [Option<DType>], value: ValueId, dtype: Option<DType>| {
+        if types[value.index()].is_none() && dtype.is_some() {
+            types[value.index()] = dtype;
+            found = true;
+        }
+    };
+    for operator in graph.all_operators() {
+        let bodies = graph.bodies_of(operator.id);
+        // A loop's body begins with the number of the iteration and a condition; its outputs, with the condition.
+        let is_loop = operator.op_type == "Loop";
+        for body in bodies {
+            for (slot, input) in body.inputs.iter().enumerate() {
+                let dtype = match (is_loop, slot) {
+                    (true, 0) => Some(DType::I64),
+                    (true, 1) => Some(DType::Bool),
+                    _ => operator.inputs.get(slot).copied().flatten().and_then(|passed| types[passed.index()]),
+                };
+                set(types, *input, dtype);
+            }
+        }
+        for (slot, output) in operator.outputs.iter().enumerate().filter_map(|(slot, output)| Some((slot, (*output)?)))
+        {
+            let dtype = match bodies.is_empty() {
+                true => of_output(operator, types),
+                false => bodies.iter().find_map(|body| types[body.outputs.get(slot + usize::from(is_loop))?.index()]),
+            };
+            set(types, output, dtype);
+        }
+    }
+    found
+}
+
+/// Returns the type of an operator's outputs: that of its first input, unless the operator has a type of its own.
+fn of_output(operator: &Operator, types: &[Option<DType>]) -> Option<DType> {
     let of_input = |slot: usize| types[operator.inputs.get(slot).copied().flatten()?.index()];
     match operator.op_type.as_str() {
         "Shape" | "Size" | "ArgMax" | "ArgMin" | "NonZero" => Some(DType::I64),
