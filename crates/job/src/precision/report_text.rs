@@ -92,7 +92,9 @@ impl PrecisionReport {
                 let of = counted(grouped(self.operators as u64), "operator");
                 let names: Vec<_> = self.kept.iter().take(NAMED).map(|kept| shown_text(&kept.operator)).collect();
                 let (count, share) = (self.kept.len(), self.kept_time * 100.0);
-                format!("{count} of {of}, {share:.1} % of the time: {}{}", names.join(", "), self.more())
+                // Operators in bodies have no times with every engine.
+                let time = if self.kept_time > 0.0 { format!(", {share:.1} % of the time") } else { String::new() };
+                format!("{count} of {of}{time}: {}{}", names.join(", "), self.more())
             }
         };
         lines.add("keep fp32", text);
