@@ -16,8 +16,8 @@ use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 /// The arguments of `opscope report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// Runs by their names (OUT/RUN), recordings, dumps, summaries (NAME_summary.json), and output directories, in any
-    /// mix
+    /// Runs by their names (OUT/RUN), recordings, dumps, summaries (NAME_summary.json), directories of `opscope precision`,
+    /// and output directories, in any mix
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The page [default: report.html, or report-2.html and so on where that exists]

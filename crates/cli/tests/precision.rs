@@ -81,6 +81,18 @@ fn the_json_document_is_the_file() {
 }
 
 #[test]
+fn the_report_shows_the_result() {
+    let place = Workplace::new();
+    assert_eq!(search(&place, &[]).code, Some(0));
+    let ended = end(&mut place.command(&["report", "out"]));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "report.html\n"), "{ended:?}");
+    let page = place.text("report.html");
+    for text in ["4 of 16 operators stay in float32", "The own error of every operator", "/norm/Sqrt", "overflow"] {
+        assert!(page.contains(text), "{text:?} is not on the page");
+    }
+}
+
+#[test]
 fn a_model_that_loses_nothing_keeps_nothing() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");

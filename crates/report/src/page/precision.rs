@@ -55,7 +55,10 @@ fn verdict(html: &mut Html, precision: &SavedPrecision) {
 
 /// Returns the numbers that belong to the target, as sentences.
 fn measured(precision: &SavedPrecision) -> String {
-    let shown = |number: Option<f64>| number.map_or_else(|| "not finite".to_owned(), exact);
+    let reaches = |number: Option<f64>| match number {
+        Some(number) => format!("reaches {}", exact(number)),
+        None => "gives outputs that are not finite".to_owned(),
+    };
     let mut text = format!("The target is {}.", precision.target);
     let mut say = |sentence: String| text.extend([" ", &sentence]);
     if let Some(noise) = precision.noise {
@@ -63,18 +66,18 @@ fn measured(precision: &SavedPrecision) -> String {
     }
     // A command that checks models gives no numbers.
     let (true, Some(all_low)) = (precision.noise.is_some(), &precision.all_low) else { return text };
-    say(format!("With every operator in {}, the outputs reach {}.", precision.to, shown(all_low.value)));
+    say(format!("The model with every operator in {} {}.", precision.to, reaches(all_low.value)));
     if let Some(by) = &precision.measured_by {
         let sets = count(precision.inputs);
-        say(format!("The written model reaches {} on {sets} sets of inputs, by {by}.", shown(precision.value)));
+        say(format!("The written model {} on {sets} sets of inputs, by {by}.", reaches(precision.value)));
     }
     if let Some(held_out) = &precision.held_out {
         let interval = match (held_out.low, held_out.high) {
             (Some(low), Some(high)) => format!(" ({} to {} with 95 % confidence)", exact(low), exact(high)),
             _ => String::new(),
         };
-        let (mean, sets) = (shown(held_out.mean), count(held_out.inputs));
-        say(format!("It reaches {mean}{interval} on {sets} sets that the search did not see."));
+        let (mean, sets) = (reaches(held_out.mean), count(held_out.inputs));
+        say(format!("It {mean}{interval} on {sets} sets that the search did not see."));
     }
     text
 }
