@@ -72,7 +72,7 @@ enum Command {
     Inspect(inspect::InspectArguments),
     /// Write one HTML page of recordings, summaries and dumps
     Report(report::ReportArguments),
-    /// Find which operators must stay in float32 when the others become fp16
+    /// Find which operators must stay in float32 when the others do not
     Precision(Box<precision::PrecisionArguments>),
     /// Stop a model at its operators, look at tensors, change them
     Debug(Box<debug::DebugArguments>),

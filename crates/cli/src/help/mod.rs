@@ -125,6 +125,9 @@ fn with_options(command: &Command, keep: impl Fn(&Arg) -> bool) -> Command {
     kept.subcommands(shown).args(options)
 }
 
+/// The commands that the help on one screen leaves to the longer one.
+const SELDOM: [&str; 3] = ["recover", "completions", "vendor-env"];
+
 fn rendered(command: &Command, opscope: &Command, length: Length) -> String {
     let name = if command.get_name() == opscope.get_name() { "" } else { command.get_name() };
     let page = page(name);
@@ -140,6 +143,12 @@ fn rendered(command: &Command, opscope: &Command, length: Length) -> String {
         Some(page) => brief(plain(option), page),
         None => plain(option),
     });
+    if length == Length::Short {
+        shown = shown.mut_subcommands(|command| {
+            let is_seldom = SELDOM.contains(&command.get_name());
+            command.hide(is_seldom)
+        });
+    }
     let own_name = if name.is_empty() { "opscope".to_owned() } else { format!("opscope {name}") };
     shown = shown.bin_name(&own_name).disable_help_subcommand(true).disable_help_flag(true).help_template(template(
         page,
