@@ -38,9 +38,14 @@ const COMMANDS: &[Tip] = &[
     (&["completion", "autocomplete"], "to complete in a shell, write: opscope completions SHELL"),
     (&["man", "docs", "usage", "commands"], "`opscope --help` shows the commands"),
     (
-        &["surgeon", "reduce", "bisect", "build", "optimize", "quantize", "template"],
-        "opscope changes no models; `opscope --help` shows what it does",
+        &["quantize", "autocast"],
+        "to convert a model to fp16, bf16 or int8, write: opscope precision FILE --to fp16 --output DIRECTORY",
     ),
+    (
+        &["bisect", "minimize"],
+        "for the smallest model that still fails, write: opscope reduce; `opscope reduce --help` shows how",
+    ),
+    (&["surgeon", "build", "optimize", "template"], "opscope has no such command; `opscope --help` shows what it does"),
 ];
 
 /// The execution providers of ONNX Runtime that people mistake for engines.
@@ -178,7 +183,7 @@ const OPTIONS: &[Tip] = &[
     ),
     (
         &["fp16", "half", "bf16", "int8", "fp8", "best", "tf32", "notf32", "precision", "amp", "inttypes"],
-        "the model is run in the types of its file; convert the file, then `opscope compare A.onnx B.onnx`",
+        "the model is run in the types of its file; `opscope precision FILE --to fp16 --output DIRECTORY` converts it",
     ),
     (
         &[
