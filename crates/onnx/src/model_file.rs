@@ -113,10 +113,15 @@ impl<'g> ModelFile<'g> {
     /// # Errors
     /// Returns an error if data of the original cannot be read, or if a file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
+        self.write_within(path, MOST_INSIDE)
+    }
+
+    /// Writes the file, with the data beside it if that has more bytes than `most_inside`.
+    fn write_within(&self, path: &Path, most_inside: u64) -> Result<(), WriteError> {
         let failed = |source| WriteError::Io { path: path.to_owned(), source };
         let mut proto = self.proto.clone();
         let main = proto.graph.get_or_insert_default();
-        if self.size(main) <= MOST_INSIDE {
+        if self.size(main) <= most_inside {
             return opscope_files::replace_whole(path, &self.encode()?).map_err(failed);
         }
         match fs::remove_file(path) {
@@ -210,4 +215,135 @@ fn for_each_tensor<E>(
         g.iter_mut().chain(graphs).try_for_each(|graph| for_each_tensor(graph, visit))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::{NodeProto, OperatorSetIdProto, TensorTypeProto, TypeProto, ValueInfoProto};
+
+    fn value(name: &str) -> ValueInfoProto {
+        let tensor_type = Some(TensorTypeProto { elem_type: 1, shape: None });
+        let r#type = Some(TypeProto { tensor_type, ..TypeProto::default() });
+        ValueInfoProto {
+            name: name.to_owned(),
+            r#type,
+            doc_string: Bytes::from_static(b"kept"),
+            ..ValueInfoProto::default()
+        }
+    }
+
+    fn weight(name: &str, elements: usize) -> TensorProto {
+        let float_data = (0..elements).map(|number| number as f32).collect();
+        TensorProto {
+            name: name.to_owned(),
+            dims: vec![elements as i64],
+            data_type: 1,
+            float_data,
+            ..TensorProto::default()
+        }
+    }
+
+    /// x + large + small, where `large` has 4096 bytes and `small` 4092.
+    fn model() -> ModelProto {
+        let add = |name: &str, inputs: [&str; 2], output: &str| NodeProto {
+            name: name.to_owned(),
+            op_type: "Add".to_owned(),
+            input: inputs.map(str::to_owned).to_vec(),
+            output: vec![output.to_owned()],
+            doc_string: Bytes::from_static(b"as it was"),
+            ..NodeProto::default()
+        };
+        let graph = GraphProto {
+            name: "graph".to_owned(),
+            node: vec![add("", ["x", "large"], "a"), add("second", ["a", "small"], "y")],
+            input: vec![value("x")],
+            output: vec![value("y")],
+            initializer: vec![weight("large", 1024), weight("small", 1023)],
+            ..GraphProto::default()
+        };
+        let opset_import = vec![OperatorSetIdProto { domain: String::new(), version: 17 }];
+        ModelProto { ir_version: 8, graph: Some(graph), opset_import, ..ModelProto::default() }
+    }
+
+    fn graph() -> Graph {
+        Graph::from_bytes("model.onnx".as_ref(), model().encode_to_vec().into()).unwrap()
+    }
+
+    /// Returns the elements of the initializers of a file, by name.
+    fn stored(path: &Path) -> Vec<(String, DType, Vec<u8>)> {
+        let graph = Graph::load(path).unwrap();
+        let mut found = Vec::new();
+        let read = graph.initializers::<OnnxError>(
+            |_| true,
+            |id, tensor| {
+                found.push((graph.value(id).name.clone(), tensor.dtype(), tensor.bytes().to_vec()));
+                Ok(())
+            },
+        );
+        read.unwrap();
+        found
+    }
+
+    fn floats(elements: u16) -> Vec<u8> {
+        (0..elements).flat_map(|number| f32::from(number).to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn a_file_that_is_not_changed_is_written_as_it_was() {
+        let graph = graph();
+        let encoded = ModelFile::of(&graph).unwrap().encode().unwrap();
+        assert_eq!(ModelProto::decode(encoded).unwrap(), model());
+    }
+
+    #[test]
+    fn nodes_have_the_names_of_the_file_and_those_without_the_names_of_their_operators() {
+        let graph = graph();
+        assert_eq!(ModelFile::of(&graph).unwrap().node_names(), ["Add_0", "second"]);
+    }
+
+    #[test]
+    fn a_tensor_is_stored_in_another_type_and_the_others_in_theirs() {
+        let graph = graph();
+        let mut file = ModelFile::of(&graph).unwrap();
+        file.store_as("small", DType::F16);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("model.onnx");
+        file.write(&path).unwrap();
+        // 1 and 1022 as numbers of fp16, by hand: 0x3c00 and 0x63fc.
+        let [large, small] = &stored(&path)[..] else { panic!("there are two") };
+        assert_eq!(*large, ("large".to_owned(), DType::F32, floats(1024)));
+        assert_eq!((small.1, &small.2[2..4], &small.2[2044..]), (DType::F16, &[0x00, 0x3c][..], &[0xfc, 0x63][..]));
+    }
+
+    #[test]
+    fn data_beyond_the_limit_lies_beside_the_file_and_each_tensor_begins_a_page() {
+        let graph = graph();
+        let file = ModelFile::of(&graph).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let (path, beside) = (directory.path().join("model.onnx"), directory.path().join("model.onnx.data"));
+        // Exactly the bytes of both tensors.
+        file.write_within(&path, 8188).unwrap();
+        assert!(!beside.exists());
+        let inside = stored(&path);
+        file.write_within(&path, 8187).unwrap();
+        assert_eq!(stored(&path), inside);
+        // Only the large tensor lies there: the other one is smaller than a page.
+        assert_eq!(fs::read(&beside).unwrap(), floats(1024));
+        let mut two = ModelFile::of(&graph).unwrap();
+        two.main().initializer[1] = weight("small", 1025);
+        two.main().initializer.push(weight("third", 1024));
+        two.write_within(&path, 0).unwrap();
+        let bytes = fs::read(&beside).unwrap();
+        assert_eq!(bytes.len(), 12288 + 4096);
+        assert_eq!((&bytes[4096..8196], &bytes[8196..12288]), (&floats(1025)[..], &[0; 4092][..]));
+        assert_eq!(stored(&path)[2].2, floats(1024));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_an_error_with_its_path() {
+        let graph = graph();
+        let error = ModelFile::of(&graph).unwrap().write("/nowhere/model.onnx".as_ref()).unwrap_err();
+        assert!(error.to_string().starts_with("the model \"/nowhere/model.onnx\" cannot be written: "), "{error}");
+    }
 }

@@ -260,3 +260,45 @@ fn indices_sizes_and_counts_are_never_lowered() {
     let names: Vec<&str> = lowering.candidates().map(|operator| operator.op_type.as_str()).collect();
     assert_eq!(names, ["Div"]);
 }
+
+#[test]
+fn types_follow_from_operators_and_bodies_where_the_file_declares_none() {
+    let untyped = |name: &str| ValueInfoProto { name: name.to_owned(), ..ValueInfoProto::default() };
+    // A loop that counts in float32 and adds to a value; its body declares nothing.
+    let body = GraphProto {
+        name: "body".to_owned(),
+        input: vec![untyped("iteration"), untyped("go on"), untyped("sum")],
+        node: vec![
+            node("Identity", &["go on"], "again"),
+            cast("iteration", "count", FLOAT),
+            node("Add", &["sum", "count"], "new sum"),
+        ],
+        output: vec![untyped("again"), untyped("new sum")],
+        ..GraphProto::default()
+    };
+    let attribute = AttributeProto {
+        name: "body".to_owned(),
+        g: Some(body),
+        r#type: attribute_type::GRAPH,
+        ..AttributeProto::default()
+    };
+    let looped = NodeProto { attribute: vec![attribute], ..node("Loop", &["times", "condition", "x"], "summed") };
+    let graph = GraphProto {
+        name: "graph".to_owned(),
+        input: vec![typed("x", FLOAT), typed("times", INT64), typed("condition", 9)],
+        node: vec![
+            looped,
+            node("Greater", &["summed", "x"], "is greater"),
+            node("Where", &["is greater", "summed", "x"], "chosen"),
+            node("ArgMax", &["chosen"], "place"),
+            node("Neg", &["place"], "negative place"),
+            node("Neg", &["chosen"], "y"),
+        ],
+        output: vec![typed("y", FLOAT), typed("negative place", INT64)],
+        ..GraphProto::default()
+    };
+    let graph = model(graph);
+    let lowering = Lowering::new(&graph, DType::F16, &ValueTypes::infer(&graph, []));
+    let names: Vec<&str> = lowering.candidates().map(|operator| operator.op_type.as_str()).collect();
+    assert_eq!(names, ["Where", "Neg", "Add"], "and not the Neg of whole numbers, nor the Identity of a condition");
+}
