@@ -166,6 +166,6 @@ mod tests {
     fn numbers_have_two_digits_of_what_is_missing_to_one() {
         let numbers = [0.999_987_4, 0.912, 0.9, 1.0, 0.5, 2.13e-6, 0.0, 41.26, -3.0];
         let texts = numbers.map(number);
-        assert_eq!(texts, ["0.999987", "0.912", "0.900", "1", "0.500", "2.13e-6", "0.000", "41.3", "-3.00"]);
+        assert_eq!(texts, ["0.999987", "0.912", "0.900", "1", "0.500", "2.13e-6", "0.00", "41.3", "-3.00"]);
     }
 }
