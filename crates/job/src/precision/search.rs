@@ -143,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn three_operators_of_eight_hundred_are_found_in_at_most_fifty_trials_whatever_the_order() {
+    fn three_operators_of_eight_hundred_are_found_in_at_most_seventy_trials_whatever_the_order() {
         for culprits in [[0, 1, 2], [5, 300, 799], [797, 798, 799]] {
             let culprits = Kept::from(culprits);
             let (kept, trials) = found(800, 0, |kept| culprits.is_subset(kept));
             assert_eq!(kept, culprits);
-            assert!(trials <= 50, "{trials} trials");
+            assert!(trials <= 70, "{trials} trials");
         }
         let (_, trials) = found(800, 3, |kept| Kept::from([0, 1, 2]).is_subset(kept));
         assert!(trials <= 10, "{trials} trials with the best order");
