@@ -49,6 +49,7 @@ mod setup;
 mod taps;
 mod times;
 
+pub use api::HeldEnvironment;
 pub use engine::OnnxRuntimeEngine;
 pub use errors::Refusal;
 pub use library::{Library, LibraryError, Skipped};

@@ -64,12 +64,15 @@ impl Caller {
 
     /// Returns the median time of a run, and the one that 99 of 100 do not exceed, in microseconds.
     fn times(mut self, meanwhile: impl FnOnce(&mut Child)) -> [f64; 2] {
-        let mut child = self.command.stderr(Stdio::null()).spawn().expect("the program starts");
+        let mut child = self.command.stderr(Stdio::piped()).spawn().expect("the program starts");
         meanwhile(&mut child);
         let output = child.wait_with_output().expect("it ends");
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let numbers: Vec<f64> = printed.split_whitespace().filter_map(|number| number.parse().ok()).collect();
-        let numbers: [f64; 2] = numbers.try_into().unwrap_or_else(|_| panic!("{printed}"));
+        let numbers: [f64; 2] = numbers.try_into().unwrap_or_else(|_| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            panic!("the program ended with {} and printed '{printed}', and as errors: {said}", output.status)
+        });
         numbers.map(|nanoseconds| nanoseconds / 1e3)
     }
 }

@@ -12,7 +12,7 @@ use opscope_profile::{
 use opscope_sys::Mutex;
 use opscope_tensor::Tensor;
 
-use super::{Failure, Observed};
+use super::{Failure, Observed, beside};
 use crate::model::Model;
 
 /// How many runs a recording has.
@@ -92,7 +92,7 @@ fn record(model: &Model, plan: &dyn Plan, profiler: &Profiler, inputs: &[Tensor]
         profiler.set_run_kind(kind);
         for done in 0..runs {
             // One run of each kind takes place in any case.
-            if done > 0 && began.elapsed() > LONGEST {
+            if done > 0 && (began.elapsed() > LONGEST || beside::is_exiting()) {
                 break;
             }
             let id = RunId(number);

@@ -1,5 +1,6 @@
 //! A session of the program, and what runs beside it: the same model, by the same library, with the same options.
 
+mod beside;
 mod capture;
 
 use std::collections::BTreeSet;
@@ -10,7 +11,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf, absolute};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::thread;
 
 use opscope_debug::{
     AttachOptions, Attachment, BreakpointSpec, Capture, CaptureKind, CaptureNote, DebugError, Debugger, EventKind,
@@ -163,15 +163,21 @@ impl Observed {
         check_inputs(&self.graph, inputs).is_ok() && resized_inputs(&self.graph, inputs).next().is_none()
     }
 
-    /// Begins what commands ask for. It is made on another thread, which leaves the processors to the program.
+    /// Begins what commands ask for. It is made on another thread, which leaves the processors to the program
+    /// and for which the program's end waits.
     pub fn capture_requested(self: &Arc<Self>, inputs: &[Tensor]) {
         if !self.fits(inputs) {
             return;
         }
         while let Some(capture) = REQUESTED.take() {
             let (observed, inputs, wanted) = (Arc::clone(self), inputs.to_vec(), capture.clone());
-            let work = move || observed.capture_now(&wanted, &inputs);
-            if let Err(error) = thread::Builder::new().name("opscope-capture".to_owned()).spawn(work) {
+            // The program may release its environment meanwhile. It has one now, because it runs a session.
+            let environment = self.library.hold_environment();
+            let work = move || {
+                observed.capture_now(&wanted, &inputs);
+                drop((inputs, observed, environment));
+            };
+            if let Err(error) = beside::start(work) {
                 let error = Some(format!("no thread can be started for it: {error}"));
                 requested::tell(&capture, &CaptureNote { model: self.name.clone(), error });
             }
@@ -212,7 +218,9 @@ impl Observed {
 
     fn load(&self, fidelity: Fidelity) -> Result<Model, EngineError> {
         let engine = OnnxRuntimeEngine::beside_program(Arc::clone(&self.library), self.options.clone());
-        Model::load(engine, &self.graph, fidelity, self.threads)
+        let model = Model::load(engine, &self.graph, fidelity, self.threads);
+        beside::protect();
+        model
     }
 
     /// Returns the name that directories of the model have: that of its file.

@@ -54,6 +54,32 @@ fn a_dump_and_a_recording_of_a_running_program_are_whole_and_change_nothing_that
 }
 
 #[test]
+fn a_program_that_ends_meanwhile_ends_as_it_would_and_what_was_begun_is_whole() {
+    for capture in [CaptureKind::Profile, CaptureKind::Dump] {
+        for _ in 0..8 {
+            let place = tempfile::tempdir().expect("a directory");
+            let socket = place.path().join("socket");
+            let Some(mut running) = serving(Way::Opened, "-DPLAIN", &socket) else { return };
+            running.line();
+            let capture = asked(&connect(&socket), capture, place.path().join("begun"));
+            while !capture.directory.exists() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            running.end();
+            assert!(capture.note.exists(), "the program's end did not wait");
+            assert_eq!(note(&capture).error, None);
+            match capture.capture {
+                CaptureKind::Profile => {
+                    let recording = Recording::open(&capture.directory).expect("a recording");
+                    assert!(recording.manifest().complete, "{:?}", recording.problems());
+                }
+                _ => assert!(StoredDump::open(&capture.directory).expect("a dump").is_complete()),
+            }
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_made_is_told_and_what_is_taken_back_is_not_made() {
     let place = tempfile::tempdir().expect("a directory");
     let socket = place.path().join("socket");

@@ -1,6 +1,7 @@
 //! ONNX Runtime's C interface, as far as it is used here: what it creates is freed, its errors become results, and
 //! texts have no null bytes.
 
+mod environment;
 mod options;
 mod session;
 mod value;
@@ -10,6 +11,7 @@ use std::ptr::{self, NonNull};
 
 use ort_sys::{OrtApi, OrtEnv, OrtLoggingLevel, OrtStatusPtr};
 
+pub use self::environment::HeldEnvironment;
 pub(crate) use self::options::SessionOptions;
 pub(crate) use self::session::{Known, RunOptions, Session};
 pub(crate) use self::value::{Value, Values, described, is_in_main_memory, view};

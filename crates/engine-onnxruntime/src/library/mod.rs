@@ -14,7 +14,7 @@ use opscope_sys::Mutex;
 use ort_sys::{OrtApi, OrtApiBase, OrtEnv};
 
 use self::places::{FoundLibrary, Surroundings};
-use crate::api::Api;
+use crate::api::{Api, HeldEnvironment};
 use crate::errors::Refusal;
 use crate::taps::{Domain, Memory};
 
@@ -36,6 +36,15 @@ const OLDEST_API: u32 = 18;
 const NEWEST_API: u32 = 25;
 
 impl Library {
+    /// Keeps the environment of the process, which exists, until what is returned is dropped. Sessions must be dropped
+    /// before.
+    ///
+    /// # Errors
+    /// The library's message, if it refuses.
+    pub fn hold_environment(&self) -> Result<HeldEnvironment, Refusal> {
+        HeldEnvironment::new(self.api)
+    }
+
     /// Finds and loads the library. `explicit` is a path from the user; it may name a directory.
     ///
     /// The places are, in this order: `explicit`, `ORT_DYLIB_PATH`, beside the program, the Python package
