@@ -92,7 +92,8 @@ class Served:
 
         # The program may change its arrays meanwhile.
         copies = {name: numpy.array(value) for name, value in feed.items()}
-        work = threading.Thread(target=self.capture, args=(capture, copies), name="opscope-capture", daemon=True)
+        # Not a daemon: a program that ends meanwhile waits until it is whole.
+        work = threading.Thread(target=self.capture, args=(capture, copies), name="opscope-capture")
         try:
             work.start()
         except RuntimeError as error:

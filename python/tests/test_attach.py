@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -131,6 +132,22 @@ def test_a_dump_and_a_recording_are_whole_and_change_nothing(running: Running, t
     refused = running.attach("dump", "--output", str(running.socket), "--output-dirname", "now")
     assert refused.returncode == 1 and "debug.sock" in refused.stderr, refused
     assert running.end() == []
+
+
+@pytest.mark.onnxruntime(25)
+@pytest.mark.parametrize(("command", "folder"), [("dump", "dump"), ("profile", "profiler")])
+def test_a_program_that_ends_meanwhile_waits_until_what_was_begun_is_whole(
+    running: Running, tmp_path: Path, command: str, folder: str
+) -> None:
+    words = ["--attach", str(running.socket), "--output", str(tmp_path / "out"), "--output-dirname", "now"]
+    asking = subprocess.Popen([sys.executable, "-m", "opscope", command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Made by the program's thread just before it loads the model.
+    while not (tmp_path / "out" / folder).exists():
+        assert asking.poll() is None, asking.communicate()
+        time.sleep(0.001)
+    assert running.end() == []
+    asking.communicate()
+    assert opscope.open(tmp_path / "out" / folder / "now").complete
 
 
 def test_runs_on_several_threads_are_each_stopped(models: Path, tmp_path: Path) -> None:
