@@ -141,7 +141,7 @@ def test_a_program_that_ends_meanwhile_waits_until_what_was_begun_is_whole(
 ) -> None:
     words = ["--attach", str(running.socket), "--output", str(tmp_path / "out"), "--output-dirname", "now"]
     asking = subprocess.Popen([sys.executable, "-m", "opscope", command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    # Made by the program's thread just before it loads the model.
+    # The program's thread creates it after it has loaded the model, before the runs.
     while not (tmp_path / "out" / folder).exists():
         assert asking.poll() is None, asking.communicate()
         time.sleep(0.001)

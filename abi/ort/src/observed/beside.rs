@@ -26,7 +26,7 @@ static THREADS: Mutex<Vec<Beside>> = Mutex::new(Vec::new());
 
 static IS_EXITING: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether the program waits for its end. What has enough by then ends.
+/// Returns whether the program wants to end and waits. A recording that has a run of each kind stops then.
 pub fn is_exiting() -> bool {
     IS_EXITING.load(Ordering::Relaxed)
 }
@@ -44,8 +44,8 @@ pub fn start(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes the program's end wait before it destroys the objects that exist now. ONNX Runtime makes some of them when it
-/// first needs them, so this is said again after it was used.
+/// Makes the program's end wait before it destroys the objects that exist now. ONNX Runtime creates some of them when it
+/// first needs them, so this is called again after a model was loaded.
 pub fn protect() {
     // Without memory for this, the program's end does not wait.
     let _ = system::at_exit(wait);
