@@ -1,0 +1,4 @@
+//! Traces: a reader per format, and the assembler that all of them feed.
+
+mod assemble;
+mod event;
