@@ -16,6 +16,8 @@ pub(crate) struct Event<'a> {
     pub correlation: u64,
     /// What ties a call to the operator that made it, where the call is not nested in it; 0 if nothing does.
     pub external: u64,
+    /// The type of an operator, where that is not its name; otherwise empty.
+    pub op: &'a str,
     /// The types and shapes of an operator's inputs, as text: `float[2, 3], float[3]`. Empty if the trace has none.
     pub inputs: &'a str,
 }
@@ -28,8 +30,10 @@ pub(crate) enum What {
     Operator,
     /// A module, such as a `torch.nn.Module`, around its operators.
     Module,
-    /// A range of the user's code, an NVTX range, or a function of the program.
+    /// A range of the user's code, such as an NVTX range.
     Range,
+    /// A function of the program.
+    Function,
     /// A moment. Its duration is 0.
     Mark,
     /// A call of a runtime or driver. What it launches has its correlation.

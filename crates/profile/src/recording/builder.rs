@@ -80,6 +80,11 @@ impl RecordingBuilder {
         })
     }
 
+    /// Removes what was written, after an error.
+    pub fn remove(directory: &Path) {
+        super::writer::remove(directory);
+    }
+
     /// Adds a kernel. They are numbered from 0 in the order in which they are added, and so are their operators, to
     /// which paths refer.
     pub fn kernel(&mut self, kernel: &BuiltKernel) {

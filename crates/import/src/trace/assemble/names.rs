@@ -28,6 +28,11 @@ impl Names {
         NameNumber(number)
     }
 
+    /// Returns how many texts there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
     /// Returns the text of a number.
     pub fn text(&self, number: NameNumber) -> &str {
         number.0.checked_sub(1).and_then(|place| self.texts.get(place as usize)).map_or("", |text| text)

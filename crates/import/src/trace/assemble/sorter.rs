@@ -88,7 +88,8 @@ impl<R: Row> Sorter<R> {
         self.rows = Vec::new();
         let Some(writer) = self.file else { return Err(io::Error::other("parts without a file")) };
         let file = writer.into_inner().map_err(|error| error.into_error())?;
-        let mut sorted = Sorted { file: Some(file), parts: Vec::new(), heads: BinaryHeap::new(), rows: Vec::new().into_iter() };
+        let mut sorted =
+            Sorted { file: Some(file), parts: Vec::new(), heads: BinaryHeap::new(), rows: Vec::new().into_iter() };
         let mut position = 0;
         for rows in self.parts {
             let end = position + rows * size_of::<R>() as u64;
