@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
-#[allow(dead_code)]
 mod trace;
 
 pub use error::ImportError;
+pub use trace::{ImportedTrace, Steps, TraceOptions, TracedDevice, import_trace};

@@ -2,3 +2,8 @@
 
 mod assemble;
 mod event;
+mod import;
+mod json;
+
+pub use self::assemble::Steps;
+pub use self::import::{ImportedTrace, TraceOptions, TracedDevice, import_trace};

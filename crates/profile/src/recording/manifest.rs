@@ -57,7 +57,7 @@ pub struct Manifest {
 }
 
 /// The trace of another tool that a recording was made of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedFrom {
     /// The format, such as `Kineto`.
     pub format: String,

@@ -161,6 +161,11 @@ impl Assembler {
         Ok(())
     }
 
+    /// Takes back the count of a record that is of the same event as the one before.
+    pub fn count_again(&mut self) {
+        self.imported -= 1;
+    }
+
     fn reach(&mut self, start: u64, end: u64) {
         let (first, last) = self.extent.unwrap_or((start, end));
         self.extent = Some((first.min(start), last.max(end)));

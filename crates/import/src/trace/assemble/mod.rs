@@ -20,6 +20,6 @@ mod threads;
 mod tracks;
 mod written;
 
-pub(crate) use self::finish::{Assembled, Source};
+pub(crate) use self::finish::{Assembled, Devices, Source};
 pub(crate) use self::intake::Assembler;
 pub use self::steps::Steps;
