@@ -16,8 +16,10 @@
 
 #![forbid(unsafe_code)]
 
+mod dump;
 mod error;
 #[allow(dead_code)]
 mod trace;
 
+pub use dump::{DumpOptions, DumpProgress, ImportedDump, import_dump, is_foreign_dump};
 pub use error::ImportError;
