@@ -4,6 +4,7 @@ pub(crate) mod json;
 pub(crate) mod pickle;
 pub(crate) mod pt;
 pub(crate) mod safetensors;
+pub(crate) mod types;
 
 use opscope_tensor::DType;
 

@@ -3,6 +3,7 @@
 mod files_of;
 mod msprobe;
 mod names;
+mod one_file;
 mod polygraphy;
 mod walk;
 

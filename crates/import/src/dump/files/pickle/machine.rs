@@ -354,7 +354,7 @@ impl<'b> Machine<'b> {
     fn global(&mut self, name: String) -> Done {
         let is_type = |name: &str| {
             let name = name.strip_prefix("torch ");
-            name.is_some_and(|name| name.ends_with("Storage") || crate::dump::files::pt::is_type_name(name))
+            name.is_some_and(|name| name.ends_with("Storage") || crate::dump::files::types::is_type_name(name))
         };
         let is_known = matches!(
             &*name,

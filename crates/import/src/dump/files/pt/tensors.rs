@@ -3,9 +3,10 @@ use std::sync::Arc;
 
 use opscope_tensor::DType;
 
+use super::Named;
 use super::archive::Archive;
-use super::{Named, type_named, type_of_storage};
 use crate::dump::files::pickle::{Node, NodeId, Pickle};
+use crate::dump::files::types::{type_named, type_of_storage};
 use crate::dump::found::{Data, Span};
 
 /// The most tensors of a file.

@@ -7,8 +7,8 @@ use opscope_tensor::{DType, Digest, Statistics};
 use serde_json::{Map, Value};
 
 use super::name::{Kind, Name};
-use crate::dump::files::pt::type_named;
-use crate::dump::formats::files_of;
+use crate::dump::files::types::type_named;
+use crate::dump::formats::one_file;
 use crate::dump::found::{Content, Found, Place};
 
 /// Reads the entries of a `dump.json`.
@@ -110,7 +110,7 @@ impl Reader<'_> {
         if is_link {
             return Err(format!("'{}' is a link", name.escape_default()));
         }
-        let named = files_of::tensors(&path).map_err(|reason| format!("'{}': {reason}", name.escape_default()))?;
+        let named = one_file::tensors(&path).map_err(|reason| format!("'{}': {reason}", name.escape_default()))?;
         let first = named.into_iter().next().ok_or_else(|| format!("'{}' has no tensor", name.escape_default()))?;
         first.tensor.map(|(dtype, shape, data)| Content::Elements(dtype, shape, data))
     }
