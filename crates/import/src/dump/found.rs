@@ -96,3 +96,36 @@ pub(crate) struct Rank {
     /// What could not be read, in sentences.
     pub problems: Vec<String>,
 }
+
+/// The type of a tensor, its shape, and where its elements are.
+pub(crate) type Elements = (DType, Vec<usize>, Data);
+
+/// Why a tensor or a file cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Unreadable(pub String);
+
+impl Unreadable {
+    /// Makes the reason of an error.
+    pub fn of(error: impl std::error::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<Unreadable> for String {
+    fn from(Unreadable(reason): Unreadable) -> Self {
+        reason
+    }
+}
+
+impl From<String> for Unreadable {
+    fn from(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+impl From<&str> for Unreadable {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
+    }
+}

@@ -6,9 +6,7 @@ pub(crate) mod pt;
 pub(crate) mod safetensors;
 pub(crate) mod types;
 
-use opscope_tensor::DType;
-
-use super::found::Data;
+use super::found::{Elements, Unreadable};
 
 /// A tensor of a file: its name there, which is empty if the file is the tensor, and where its elements are, or why they
 /// cannot be had.
@@ -17,5 +15,5 @@ pub(crate) struct Named {
     /// Its name.
     pub name: String,
     /// Its type, its shape and its elements, or why there are none.
-    pub tensor: Result<(DType, Vec<usize>, Data), String>,
+    pub tensor: Result<Elements, Unreadable>,
 }

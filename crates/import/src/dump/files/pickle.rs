@@ -1,5 +1,6 @@
 //! A pickle, as far as it builds tensors and plain values. Nothing of it is ever executed.
 
+mod build;
 mod machine;
 mod node;
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Named;
-use crate::dump::found::{Data, Span};
+use crate::dump::found::{Data, Elements, Span, Unreadable};
 
 /// The most bytes of a header, as the format has it.
 const MOST_HEADER: u64 = 100_000_000;
@@ -101,7 +101,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Named>, SafetensorsError> {
     Ok(entries.into_iter().map(named).collect())
 }
 
-fn tensor(entry: &Entry, begin: u64, length: u64, path: &Arc<Path>) -> Result<(DType, Vec<usize>, Data), String> {
+fn tensor(entry: &Entry, begin: u64, length: u64, path: &Arc<Path>) -> Result<Elements, Unreadable> {
     let dtype = match entry.dtype.as_str() {
         "BOOL" => DType::Bool,
         "U8" => DType::U8,
@@ -121,19 +121,24 @@ fn tensor(entry: &Entry, begin: u64, length: u64, path: &Arc<Path>) -> Result<(D
         "F8_E4M3FNUZ" => DType::F8E4M3FnUz,
         "F8_E5M2" => DType::F8E5M2,
         "F8_E5M2FNUZ" => DType::F8E5M2FnUz,
-        other => return Err(format!("opscope has no type for the elements of '{}'", other.escape_default())),
+        other => {
+            return Err(Unreadable::from(format!(
+                "opscope has no type for the elements of '{}'",
+                other.escape_default()
+            )));
+        }
     };
     let (from, to) = entry.data_offsets;
     let count = entry.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
     let bytes = count.and_then(|count| dtype.bytes_of(count)).map(|bytes| bytes as u64);
     let Some(bytes) = bytes.filter(|&bytes| to.checked_sub(from) == Some(bytes)) else {
-        return Err(format!(
+        return Err(Unreadable::from(format!(
             "the header gives it the bytes {from} to {to}, which do not fit {dtype} {:?}",
             entry.shape
-        ));
+        )));
     };
     if begin.checked_add(to).is_none_or(|end| end > length) {
-        return Err(format!("the file ends at byte {length}, before its elements do"));
+        return Err(Unreadable::from(format!("the file ends at byte {length}, before its elements do")));
     }
     let span = Span { path: Arc::clone(path), offset: begin + from, bytes, strides: None };
     Ok((dtype, entry.shape.clone(), Data::Span(span)))

@@ -10,7 +10,7 @@ use super::one_file::tensors;
 use super::{Format, msprobe, walk};
 use crate::ImportError;
 use crate::dump::files::Named;
-use crate::dump::found::{Content, Data, Found, Place, Rank};
+use crate::dump::found::{Content, Elements, Found, Place, Rank, Unreadable};
 
 /// The ends of the names of files with tensors.
 const EXTENSIONS: [&str; 5] = ["pt", "pth", "npy", "npz", "safetensors"];
@@ -150,10 +150,10 @@ fn plain(run: Option<u64>, name: String, content: Content) -> Found {
     Found { run, place, io: Io::Output, slot: 0, value: name, content }
 }
 
-fn content(tensor: Result<(opscope_tensor::DType, Vec<usize>, Data), String>) -> Content {
+fn content(tensor: Result<Elements, Unreadable>) -> Content {
     match tensor {
         Ok((dtype, shape, data)) => Content::Elements(dtype, shape, data),
-        Err(reason) => Content::Missing(reason),
+        Err(Unreadable(reason)) => Content::Missing(reason),
     }
 }
 

@@ -8,6 +8,7 @@ use opscope_files::open_regular;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipLocator};
 
 use super::PtError;
+use crate::dump::found::Unreadable;
 
 /// The most files of an archive: one for each storage.
 const MOST_FILES: usize = 1 << 20;
@@ -18,7 +19,7 @@ pub(super) struct Archive {
     /// Where the pickle is.
     pickle: (u64, u64),
     /// Where the elements of each storage are, by its key: the offset and the number of bytes.
-    storages: HashMap<String, Result<(u64, u64), String>>,
+    storages: HashMap<String, Result<(u64, u64), Unreadable>>,
 }
 
 /// A file that a zip archive is read from.
@@ -61,9 +62,9 @@ impl Archive {
         if files.iter().any(|(name, ..)| name.strip_prefix(&root) == Some("constants.pkl")) {
             return Err(PtError::Other("it is a program of TorchScript".to_owned()));
         }
-        let place = |&(at, bytes): &(u64, u64), is_stored: bool| -> Result<(u64, u64), String> {
+        let place = |&(at, bytes): &(u64, u64), is_stored: bool| -> Result<(u64, u64), Unreadable> {
             if !is_stored {
-                return Err("it is compressed, which torch.save never does".to_owned());
+                return Err(Unreadable::from("it is compressed, which torch.save never does"));
             }
             let damaged = || "the archive does not have all of it".to_owned();
             // A local header has a name and further fields in front of the data.
@@ -72,7 +73,7 @@ impl Archive {
             let lengths = [26, 28].map(|at| u64::from(u16::from_le_bytes([header[at], header[at + 1]])));
             let offset = at.checked_add(30 + lengths[0] + lengths[1]).ok_or_else(damaged)?;
             let end = offset.checked_add(bytes).filter(|&end| end <= length && header.starts_with(b"PK\x03\x04"));
-            end.map(|_| (offset, bytes)).ok_or_else(damaged)
+            end.map(|_| (offset, bytes)).ok_or_else(|| damaged().into())
         };
         let mut found = HashMap::new();
         let mut pickle = Err(PtError::Other("it has no data.pkl".to_owned()));
@@ -82,7 +83,7 @@ impl Archive {
                     pickle = place(way, *is_stored).map_err(|reason| PtError::Other(format!("data.pkl: {reason}")));
                 }
                 Some("byteorder") => {
-                    let (offset, bytes) = place(way, *is_stored).map_err(PtError::Other)?;
+                    let (offset, bytes) = place(way, *is_stored).map_err(|why| PtError::Other(why.0))?;
                     let mut order = vec![0; bytes.min(16) as usize];
                     file.read_exact_at(&mut order, offset)?;
                     if order != b"little" {
@@ -113,10 +114,10 @@ impl Archive {
     }
 
     /// Returns where the elements of a storage are, and how many bytes they have.
-    pub fn storage(&self, key: &str) -> Result<(u64, u64), String> {
+    pub fn storage(&self, key: &str) -> Result<(u64, u64), Unreadable> {
         let place = self.storages.get(key).cloned();
         place
-            .unwrap_or_else(|| Err("the archive does not have its storage".to_owned()))
-            .map_err(|reason| format!("storage '{}': {reason}", key.escape_default()))
+            .unwrap_or_else(|| Err(Unreadable::from("the archive does not have its storage")))
+            .map_err(|reason| Unreadable(format!("storage '{}': {reason}", key.escape_default())))
     }
 }

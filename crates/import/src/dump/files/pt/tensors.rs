@@ -1,13 +1,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use opscope_tensor::DType;
-
 use super::Named;
 use super::archive::Archive;
 use crate::dump::files::pickle::{Node, NodeId, Pickle};
 use crate::dump::files::types::{type_named, type_of_storage};
-use crate::dump::found::{Data, Span};
+use crate::dump::found::{Data, Elements, Span, Unreadable};
 
 /// The most tensors of a file.
 const MOST_TENSORS: usize = 1 << 18;
@@ -33,7 +31,10 @@ pub(super) fn named(pickle: &Pickle, archive: &Archive, path: &Arc<Path>) -> Vec
         let Some((id, name, depth)) = waiting.pop() else { break };
         names += name.len();
         if found.len() == MOST_TENSORS || names > MOST_NAMES {
-            found.push(Named { name, tensor: Err("the file has too many tensors; the rest are not read".to_owned()) });
+            found.push(Named {
+                name,
+                tensor: Err(Unreadable::from("the file has too many tensors; the rest are not read")),
+            });
             break;
         }
         let below = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
@@ -43,7 +44,10 @@ pub(super) fn named(pickle: &Pickle, archive: &Archive, path: &Arc<Path>) -> Vec
                 found.push(Named { name, tensor });
             }
             Node::Sequence(_) | Node::Dict(_) if depth == DEEPEST => {
-                found.push(Named { name, tensor: Err(format!("it lies more than {DEEPEST} lists deep")) });
+                found.push(Named {
+                    name,
+                    tensor: Err(Unreadable::from(format!("it lies more than {DEEPEST} lists deep"))),
+                });
             }
             // The first is looked at first.
             Node::Sequence(items) => {
@@ -71,25 +75,21 @@ pub(super) fn named(pickle: &Pickle, archive: &Archive, path: &Arc<Path>) -> Vec
         }
     }
     if let Some((_, name, _)) = waiting.pop() {
-        found.push(Named { name, tensor: Err("the file has too many values; the rest are not read".to_owned()) });
+        found
+            .push(Named { name, tensor: Err(Unreadable::from("the file has too many values; the rest are not read")) });
     }
     found
 }
 
-fn tensor(
-    pickle: &Pickle,
-    id: NodeId,
-    archive: &Archive,
-    path: &Arc<Path>,
-) -> Result<(DType, Vec<usize>, Data), String> {
+fn tensor(pickle: &Pickle, id: NodeId, archive: &Archive, path: &Arc<Path>) -> Result<Elements, Unreadable> {
     let Node::Tensor { storage, dtype, offset, shape, strides, differs } = pickle.node(id) else {
-        return Err("it is no tensor".to_owned());
+        return Err(Unreadable::from("it is no tensor"));
     };
     let Node::Storage { class, key, elements } = pickle.node(*storage) else {
-        return Err("it has no storage".to_owned());
+        return Err(Unreadable::from("it has no storage"));
     };
     if let Some(reason) = differs {
-        return Err((*reason).to_owned());
+        return Err(Unreadable::from((*reason)));
     }
     let unknown = |name: &str| format!("opscope has no type for the elements of '{}'", name.replace(' ', "."));
     let below_torch = |name: &str| name.strip_prefix("torch ").unwrap_or(name).to_owned();
@@ -106,7 +106,7 @@ fn tensor(
     // An untyped storage counts bytes.
     let stated = elements.checked_mul(unit).ok_or_else(overflow)?;
     if stated > held {
-        return Err(format!("its storage should have {stated} bytes and has {held}"));
+        return Err(Unreadable::from(format!("its storage should have {stated} bytes and has {held}")));
     }
     let count = shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim)).ok_or_else(overflow)?;
     let bytes = found.bytes_of(count).ok_or_else(overflow)? as u64;
@@ -117,11 +117,13 @@ fn tensor(
     let reach = reach.and_then(|reach| reach.checked_mul(size)).ok_or_else(overflow)?;
     let offset = offset.checked_mul(size).ok_or_else(overflow)?;
     if offset.checked_add(reach).is_none_or(|end| end > stated) {
-        return Err(format!("its elements reach beyond the {stated} bytes of its storage"));
+        return Err(Unreadable::from(format!("its elements reach beyond the {stated} bytes of its storage")));
     }
     let is_dense = count == 0 || is_row_major(shape, strides);
     if !is_dense && bytes.max(reach) > MOST_STRIDED {
-        return Err(format!("its elements are not in order and take {bytes} bytes; save tensor.contiguous()"));
+        return Err(Unreadable::from(format!(
+            "its elements are not in order and take {bytes} bytes; save tensor.contiguous()"
+        )));
     }
     let strides = (!is_dense).then(|| strides.clone());
     let span = Span { path: Arc::clone(path), offset: begin + offset, bytes: reach, strides };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::name::{Kind, Name};
 use crate::dump::files::types::type_named;
 use crate::dump::formats::one_file;
-use crate::dump::found::{Content, Found, Place};
+use crate::dump::found::{Content, Found, Place, Unreadable};
 
 /// Reads the entries of a `dump.json`.
 pub(super) struct Reader<'f> {
@@ -94,21 +94,21 @@ impl Reader<'_> {
 
     fn content(&self, tensor: &Map<String, Value>) -> Content {
         match tensor.get("data_name").and_then(Value::as_str) {
-            Some(name) => self.elements(name).unwrap_or_else(Content::Missing),
-            None => statistics(tensor).unwrap_or_else(Content::Missing),
+            Some(name) => self.elements(name).unwrap_or_else(|why| Content::Missing(why.0)),
+            None => statistics(tensor).unwrap_or_else(|why| Content::Missing(why.0)),
         }
     }
 
     /// Returns the elements in a file beside the `dump.json`.
-    fn elements(&self, name: &str) -> Result<Content, String> {
+    fn elements(&self, name: &str) -> Result<Content, Unreadable> {
         let mut parts = Path::new(name).components();
         if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
-            return Err(format!("'{}' is no name of a file beside it", name.escape_default()));
+            return Err(Unreadable::from(format!("'{}' is no name of a file beside it", name.escape_default())));
         }
         let path = self.directory.join(name);
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         if is_link {
-            return Err(format!("'{}' is a link", name.escape_default()));
+            return Err(Unreadable::from(format!("'{}' is a link", name.escape_default())));
         }
         let named = one_file::tensors(&path).map_err(|reason| format!("'{}': {reason}", name.escape_default()))?;
         let first = named.into_iter().next().ok_or_else(|| format!("'{}' has no tensor", name.escape_default()))?;
@@ -134,7 +134,7 @@ fn is_tensor(object: &Map<String, Value>) -> bool {
 
 /// Returns the statistics of a tensor. Counts of NaN and infinity are not in the file: where an extreme is one, there is
 /// at least one, and then the finite extreme is not known.
-fn statistics(tensor: &Map<String, Value>) -> Result<Content, String> {
+fn statistics(tensor: &Map<String, Value>) -> Result<Content, Unreadable> {
     let name = tensor.get("dtype").and_then(Value::as_str).unwrap_or_default();
     let name = name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase();
     let dtype = type_named(&name)
@@ -143,11 +143,11 @@ fn statistics(tensor: &Map<String, Value>) -> Result<Content, String> {
     let dims = tensor.get("shape").and_then(Value::as_array).into_iter().flatten();
     let shape: Option<Vec<usize>> = dims.map(|dim| usize::try_from(dim.as_u64()?).ok()).collect();
     let count = shape.as_ref().and_then(|shape| shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim)));
-    let (Some(shape), Some(count)) = (shape, count) else { return Err("its shape is none".to_owned()) };
+    let (Some(shape), Some(count)) = (shape, count) else { return Err(Unreadable::from("its shape is none")) };
     dtype.bytes_of(count).ok_or("its shape has more elements than a machine can address")?;
     let [max, min, mean, norm] = ["Max", "Min", "Mean", "Norm"].map(|key| tensor.get(key).and_then(number));
     if max.is_none() && min.is_none() && norm.is_none() && count > 0 {
-        return Err("the dump has neither its elements nor their extremes".to_owned());
+        return Err(Unreadable::from("the dump has neither its elements nor their extremes"));
     }
     let is = |number: Option<f64>, what: fn(f64) -> bool| u64::from(number.is_some_and(what));
     let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
