@@ -34,6 +34,9 @@ pub(super) fn begins(start: &[u8]) -> bool {
     start.starts_with(b"{") && has(b"\"task\"") && has(b"\"level\"") && has(b"\"data\"")
 }
 
+/// The steps of a process, and the file of each.
+type Steps = Vec<(Option<u64>, PathBuf)>;
+
 /// Returns what the dump has, for each rank.
 pub(super) fn read(source: &Path) -> Result<Vec<Rank>, ImportError> {
     if !source.is_dir() {
@@ -42,7 +45,7 @@ pub(super) fn read(source: &Path) -> Result<Vec<Rank>, ImportError> {
         return Ok(vec![rank]);
     }
     // A process without a rank is a rank of its own.
-    let mut files: BTreeMap<(Option<u64>, Option<String>), Vec<(Option<u64>, PathBuf)>> = BTreeMap::new();
+    let mut files: BTreeMap<(Option<u64>, Option<String>), Steps> = BTreeMap::new();
     for (path, way) in walk::files(source).into_iter().filter(|(_, way)| way.last().is_some_and(|name| name == FILE)) {
         let process = way.iter().find(|part| part.starts_with("proc")).cloned();
         let steps = files.entry((walk::rank(&way), process)).or_default();

@@ -89,7 +89,7 @@ fn tensor(pickle: &Pickle, id: NodeId, archive: &Archive, path: &Arc<Path>) -> R
         return Err(Unreadable::from("it has no storage"));
     };
     if let Some(reason) = differs {
-        return Err(Unreadable::from((*reason)));
+        return Err(Unreadable::from(*reason));
     }
     let unknown = |name: &str| format!("opscope has no type for the elements of '{}'", name.replace(' ', "."));
     let below_torch = |name: &str| name.strip_prefix("torch ").unwrap_or(name).to_owned();
