@@ -16,8 +16,10 @@
 
 #![forbid(unsafe_code)]
 
+mod dump;
 mod error;
 mod trace;
 
+pub use dump::{DumpOptions, DumpProgress, ImportedDump, import_dump, is_foreign_dump};
 pub use error::ImportError;
 pub use trace::{ImportedTrace, Steps, TraceOptions, TracedDevice, import_trace};
