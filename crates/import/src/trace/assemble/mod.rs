@@ -3,6 +3,10 @@
 
 mod intake;
 mod names;
+#[cfg(test)]
+mod taken;
 mod tracks;
 
 pub(crate) use self::intake::{About, Assembler};
+#[cfg(test)]
+pub(crate) use self::tracks::TrackOf;
