@@ -2,4 +2,5 @@
 
 mod assemble;
 mod event;
+mod nsys;
 mod sqlite;
