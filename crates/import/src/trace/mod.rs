@@ -2,5 +2,7 @@
 
 mod assemble;
 mod event;
+mod names;
 mod nsys;
+mod rocpd;
 mod sqlite;
