@@ -5,4 +5,5 @@ mod event;
 mod names;
 mod nsys;
 mod rocpd;
+mod rocprof_csv;
 mod sqlite;
