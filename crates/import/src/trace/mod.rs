@@ -4,6 +4,7 @@ mod assemble;
 mod event;
 mod names;
 mod nsys;
+mod perfetto;
 mod rocpd;
 mod rocprof_csv;
 mod sqlite;

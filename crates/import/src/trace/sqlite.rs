@@ -117,9 +117,9 @@ impl Database {
 
     /// Counts the rows of a table that is not read.
     pub fn count_unread(&self, kind: &str, table: &str, into: &mut Assembler) -> Result<(), ImportError> {
-        let counted = self.connection.query_row(&format!("SELECT COUNT(*) FROM {}", quoted(table)), [], |row| {
-            row.get::<_, i64>(0)
-        });
+        let counted = self
+            .connection
+            .query_row(&format!("SELECT COUNT(*) FROM {}", quoted(table)), [], |row| row.get::<_, i64>(0));
         match counted {
             Ok(rows) => {
                 into.not_imported_times(kind, table, u64::try_from(rows).unwrap_or(0));
@@ -136,8 +136,10 @@ impl Database {
             return None;
         }
         let asked = Columns { table, needed: &[], optional: columns };
-        let statement =
-            self.connection.prepare_cached(&format!("{} WHERE {} = ?1", self.select(&asked, known), quoted(key))).ok()?;
+        let statement = self
+            .connection
+            .prepare_cached(&format!("{} WHERE {} = ?1", self.select(&asked, known), quoted(key)))
+            .ok()?;
         Some(Lookup { statement, columns: columns.len(), kept: HashMap::default(), bytes: 0 })
     }
 
@@ -154,13 +156,7 @@ impl Database {
         text
     }
 
-    fn damage(
-        &self,
-        table: &str,
-        row: u64,
-        error: &rusqlite::Error,
-        into: &mut Assembler,
-    ) -> Result<(), ImportError> {
+    fn damage(&self, table: &str, row: u64, error: &rusqlite::Error, into: &mut Assembler) -> Result<(), ImportError> {
         if self.cancel.load(Ordering::Relaxed) || error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
             return Err(ImportError::Cancelled);
         }
@@ -319,7 +315,9 @@ fn refused(path: &Path, error: &rusqlite::Error) -> ImportError {
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure) => {
             ImportError::io("read", path)(io::Error::other(error.to_string()))
         }
-        _ => ImportError::unknown(path, format!("it begins like an SQLite database, but cannot be read as one: {error}")),
+        _ => {
+            ImportError::unknown(path, format!("it begins like an SQLite database, but cannot be read as one: {error}"))
+        }
     }
 }
 

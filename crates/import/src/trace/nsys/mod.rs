@@ -75,8 +75,7 @@ impl Export<'_> {
             }
             Ok(())
         })?;
-        let columns =
-            Columns { table: "TARGET_INFO_SESSION_START_TIME", needed: &["utcEpochNs"], optional: &[] };
+        let columns = Columns { table: "TARGET_INFO_SESSION_START_TIME", needed: &["utcEpochNs"], optional: &[] };
         self.database.rows(&columns, into, |row, into| {
             into.about.zero_unix_ns = row.int(0).and_then(|zero| u64::try_from(zero).ok());
             Ok(())

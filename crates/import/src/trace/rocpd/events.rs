@@ -66,7 +66,8 @@ impl Run<'_> {
     /// Moments, which are marks.
     pub fn samples(&mut self, into: &mut Assembler) -> Result<(), ImportError> {
         let Some(table) = self.table("rocpd_sample") else { return Ok(()) };
-        let optional: Vec<&str> = PLACE.into_iter().chain(["timestamp", "timestamp_id", "name_id", "event_id"]).collect();
+        let optional: Vec<&str> =
+            PLACE.into_iter().chain(["timestamp", "timestamp_id", "name_id", "event_id"]).collect();
         let database = self.database;
         database.rows(&Columns { table, needed: &[], optional: &optional }, into, |row, into| {
             let time = row.int(BEHIND).and_then(|time| u64::try_from(time).ok());

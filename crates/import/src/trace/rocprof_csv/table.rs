@@ -94,7 +94,9 @@ impl Table {
     pub fn new(first: &ByteRecord) -> Option<Self> {
         let names: Vec<String> = first
             .iter()
-            .map(|name| String::from_utf8_lossy(name.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(name)).trim().to_lowercase())
+            .map(|name| {
+                String::from_utf8_lossy(name.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(name)).trim().to_lowercase()
+            })
             .collect();
         let has = |column: &str| names.iter().any(|name| name == column);
         let has_times = has("start_timestamp") && has("end_timestamp");

@@ -72,7 +72,12 @@ fn the_files_of_a_process_are_read_together() {
     assert_eq!(into.not_imported_of("damaged line", "kernel"), 2);
     assert_eq!(into.all_not_imported().len(), 1);
     let [damage] = into.damage() else { panic!("{:?}", into.damage()) };
-    assert!(damage.ends_with("kernel_trace.csv: 2 lines lack a name or a begin and end in order, and are left out; the first is line 3"), "{damage}");
+    assert!(
+        damage.ends_with(
+            "kernel_trace.csv: 2 lines lack a name or a begin and end in order, and are left out; the first is line 3"
+        ),
+        "{damage}"
+    );
     let kernels = into.taken.of(What::Kernel);
     assert_eq!([kernels[0].correlation, kernels[1].correlation], [12, 13]);
     assert_eq!(kernels[0].track, TrackOf::Stream { device: 4, stream: 2 });
