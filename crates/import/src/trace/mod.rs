@@ -2,6 +2,7 @@
 
 mod assemble;
 mod event;
+mod format;
 mod names;
 mod nsys;
 mod perfetto;
