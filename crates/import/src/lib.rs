@@ -17,6 +17,9 @@
 #![forbid(unsafe_code)]
 
 mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 #[allow(dead_code)]
 mod trace;
 

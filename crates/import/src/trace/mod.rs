@@ -3,9 +3,13 @@
 mod assemble;
 mod event;
 mod format;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod names;
 mod nsys;
 mod perfetto;
 mod rocpd;
 mod rocprof_csv;
 mod sqlite;
+#[cfg(test)]
+mod tests;

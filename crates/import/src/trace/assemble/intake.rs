@@ -139,6 +139,7 @@ impl Assembler {
     }
 
     /// Returns the tracks that have a name, and the names of the devices.
+    #[allow(clippy::type_complexity)]
     pub fn named(&self) -> (Vec<(TrackOf, String)>, Vec<(u32, String)>) {
         let tracks = self.tracks.all().filter(|(_, _, name)| !name.is_empty());
         let devices = self.tracks.devices().iter().map(|(number, name)| (*number, name.clone()));

@@ -17,6 +17,9 @@ const DOMAIN: i64 = 75;
 /// Names of categories and threads, and the end of a domain, are no events of the program.
 const NAMES: [i64; 3] = [33, 39, 76];
 
+/// The names of domains, by process and number.
+type Domains = HashMap<(u64, i64), String>;
+
 const TABLE: &str = "NVTX_EVENTS";
 
 impl Export<'_> {
@@ -81,9 +84,9 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// Returns the names of the domains, by process and number.
-    fn domains(&mut self, into: &mut Assembler) -> Result<HashMap<(u64, i64), String>, ImportError> {
-        let mut domains = HashMap::default();
+    /// Returns the names of the domains.
+    fn domains(&mut self, into: &mut Assembler) -> Result<Domains, ImportError> {
+        let mut domains = Domains::default();
         let optional = &["text", "textId", "globalTid", "domainId"];
         let ids = &mut self.ids;
         self.database.rows(&Columns { table: TABLE, needed: &["start", "eventType"], optional }, into, |row, _| {
