@@ -18,6 +18,9 @@
 
 mod dump;
 mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod trace;
 
 pub use dump::{DumpOptions, DumpProgress, ImportedDump, import_dump, is_foreign_dump};

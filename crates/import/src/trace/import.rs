@@ -14,7 +14,9 @@ use opscope_tensor::Digest;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::assemble::{Assembled, Assembler, Source, Steps};
-use super::json;
+use super::format::Format;
+use super::json::{self, JsonTrace};
+use super::{nsys, perfetto, rocpd, rocprof_csv};
 use crate::ImportError;
 
 /// How a trace is imported.
@@ -82,18 +84,10 @@ pub fn import_trace(path: &Path, directory: &Path, options: &TraceOptions) -> Re
     }
     let scratch = directory.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(scratch).map_err(ImportError::io("create", scratch))?;
-    let mut assembler = Assembler::new(scratch, options.steps.clone(), Arc::clone(&options.cancel));
-    let counted =
-        Counted { file, hash: Xxh3::new(), read: 0, length: metadata.len(), progress: options.progress.clone() };
-    let mut reader = BufReader::with_capacity(1 << 20, counted);
-    let is_gzip = starts_with(&mut reader, &[0x1f, 0x8b]).map_err(ImportError::io("read", path))?;
-    let trace = match is_gzip {
-        true => json::read(path, MultiGzDecoder::new(&mut reader), &mut assembler)?,
-        false => json::read(path, &mut reader, &mut assembler)?,
-    };
-    // What is behind the trace counts for the file's digest.
-    io::copy(&mut reader, &mut io::sink()).map_err(ImportError::io("read", path))?;
-    let digest = Digest(reader.get_ref().hash.digest());
+    let format = Format::of(path)?;
+    let mut assembler = Assembler::new(scratch, Arc::clone(&options.cancel));
+    assembler.set_steps(options.steps.clone());
+    let (trace, digest) = read(path, file, format, options, &mut assembler)?;
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let zero_unix_ns = modified.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(0));
     let source = Source { path, digest, format: trace.format, device_kind: trace.device_kind, zero_unix_ns };
@@ -101,6 +95,31 @@ pub fn import_trace(path: &Path, directory: &Path, options: &TraceOptions) -> Re
     let assembled = assembler.finish(&source, &partial)?;
     fs::rename(&partial, directory).map_err(ImportError::io("rename", &partial))?;
     Ok(ImportedTrace::of(assembled, directory))
+}
+
+/// Reads a trace. Returns what it turned out to be, and the digest of the file.
+fn read(
+    path: &Path,
+    file: File,
+    format: Format,
+    options: &TraceOptions,
+    into: &mut Assembler,
+) -> Result<(JsonTrace, Digest), ImportError> {
+    let length = file.metadata().map_err(ImportError::io("read", path))?.len();
+    let counted = Counted { file, hash: Xxh3::new(), read: 0, length, progress: options.progress.clone() };
+    let mut reader = BufReader::with_capacity(1 << 20, counted);
+    let kind = |format, device_kind| JsonTrace { format, device_kind };
+    let trace = match format {
+        Format::Json { is_gzip: true } => json::read(path, MultiGzDecoder::new(&mut reader), into)?,
+        Format::Json { is_gzip: false } => json::read(path, &mut reader, into)?,
+        Format::Nsys => nsys::read(path, into).map(|()| kind("Nsight Systems", "cuda"))?,
+        Format::Rocpd => rocpd::read(path, into).map(|()| kind("rocpd", "hip"))?,
+        Format::RocprofCsv => rocprof_csv::read(path, into).map(|()| kind("rocprofv3's CSV", "hip"))?,
+        Format::Perfetto => perfetto::read(path, into).map(|()| kind("Perfetto", "device"))?,
+    };
+    // What no reader took counts for the digest, too.
+    io::copy(&mut reader, &mut io::sink()).map_err(ImportError::io("read", path))?;
+    Ok((trace, Digest(reader.get_ref().hash.digest())))
 }
 
 /// Returns what the directory is called until the recording is whole, so that one of a killed process is recognised.
@@ -156,10 +175,4 @@ impl Read for Counted {
         }
         Ok(count)
     }
-}
-
-/// Returns whether a file begins with these bytes, without taking them.
-fn starts_with(reader: &mut BufReader<Counted>, magic: &[u8]) -> io::Result<bool> {
-    use std::io::BufRead;
-    Ok(reader.fill_buf()?.starts_with(magic))
 }

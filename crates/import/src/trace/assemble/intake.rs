@@ -58,6 +58,9 @@ pub(crate) struct Assembler {
     pub(super) not_imported: BTreeMap<(String, String), u64>,
     pub(super) damage: Vec<String>,
     pub(super) cancel: Arc<AtomicBool>,
+    /// What was handed over, for the tests of the readers.
+    #[cfg(test)]
+    pub taken: super::taken::Taken,
 }
 
 /// The most kinds and names of events that are counted one by one. A trace with more has names that differ from event
@@ -68,7 +71,7 @@ const MOST_COUNTERS: u64 = 10_000;
 
 impl Assembler {
     /// Begins a trace. What does not fit into memory lies in the directory `scratch` until it is written.
-    pub fn new(scratch: &Path, steps: Steps, cancel: Arc<AtomicBool>) -> Self {
+    pub fn new(scratch: &Path, cancel: Arc<AtomicBool>) -> Self {
         Self {
             about: About::default(),
             scratch: scratch.to_owned(),
@@ -78,7 +81,7 @@ impl Assembler {
             device: Sorter::new(scratch),
             samples: Sorter::new(scratch),
             counters: HashMap::default(),
-            steps,
+            steps: Steps::default(),
             ranges: Vec::new(),
             devices: BTreeMap::new(),
             extent: None,
@@ -86,7 +89,19 @@ impl Assembler {
             not_imported: BTreeMap::new(),
             damage: Vec::new(),
             cancel,
+            #[cfg(test)]
+            taken: super::taken::Taken::default(),
         }
+    }
+
+    /// Sets which ranges are runs.
+    pub fn set_steps(&mut self, steps: Steps) {
+        self.steps = steps;
+    }
+
+    /// Returns the switch that ends the import when it is set.
+    pub fn cancel(&self) -> &Arc<AtomicBool> {
+        &self.cancel
     }
 
     /// Returns the track of a thread of the host.
@@ -131,6 +146,8 @@ impl Assembler {
         {
             self.ranges.push((process, Run { start: event.start, end, track: event.track }));
         }
+        #[cfg(test)]
+        self.taken.add(of, event);
         let stored = match of {
             TrackOf::Stream { device, .. } if event.what.is_device_work() => {
                 *self.devices.entry(device).or_default() += 1;
@@ -155,6 +172,8 @@ impl Assembler {
         }
         let number = *self.counters.entry(key).or_insert(next);
         let row = SampleRow { at, value, counter: number };
+        #[cfg(test)]
+        self.taken.sample(counter, unit, at, value);
         self.samples.push(row).map_err(ImportError::io("write in", &self.scratch))?;
         self.reach(at, at);
         self.imported += 1;
@@ -173,10 +192,18 @@ impl Assembler {
 
     /// Counts an event that has no place in a recording.
     pub fn not_imported(&mut self, kind: &str, name: &str) {
+        self.not_imported_times(kind, name, 1);
+    }
+
+    /// Counts events of one kind and name that have no place in a recording.
+    pub fn not_imported_times(&mut self, kind: &str, name: &str, times: u64) {
+        if times == 0 {
+            return;
+        }
         let key = (kind.to_owned(), name.to_owned());
         let is_full = self.not_imported.len() >= MOST_NAMES && !self.not_imported.contains_key(&key);
         let key = if is_full { (kind.to_owned(), "(of other names)".to_owned()) } else { key };
-        *self.not_imported.entry(key).or_default() += 1;
+        *self.not_imported.entry(key).or_default() += times;
     }
 
     /// Notes that the file is damaged: a sentence that says where, and what was lost. What could be read is imported.
@@ -187,5 +214,32 @@ impl Assembler {
     /// Returns an error once the caller cancelled the import.
     pub fn check_cancel(&self) -> Result<(), ImportError> {
         if self.cancel.load(Ordering::Relaxed) { Err(ImportError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// What the tests of the readers look at.
+#[cfg(test)]
+impl Assembler {
+    /// Returns how many events were counted as not imported, by kind and name.
+    pub fn not_imported_of(&self, kind: &str, name: &str) -> u64 {
+        self.not_imported.get(&(kind.to_owned(), name.to_owned())).copied().unwrap_or(0)
+    }
+
+    /// Returns all that was counted as not imported.
+    pub fn all_not_imported(&self) -> &BTreeMap<(String, String), u64> {
+        &self.not_imported
+    }
+
+    /// Returns what was found damaged.
+    pub fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    /// Returns the tracks that have a name, and the names of the devices.
+    #[allow(clippy::type_complexity)]
+    pub fn named(&self) -> (Vec<(TrackOf, String)>, Vec<(u32, String)>) {
+        let tracks = self.tracks.all().filter(|(_, _, name)| !name.is_empty());
+        let devices = self.tracks.devices().iter().map(|(number, name)| (*number, name.clone()));
+        (tracks.map(|(_, of, name)| (of, name.to_owned())).collect(), devices.collect())
     }
 }

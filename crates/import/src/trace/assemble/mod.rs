@@ -16,6 +16,8 @@ mod runs;
 mod scopes;
 mod sorter;
 mod steps;
+#[cfg(test)]
+mod taken;
 mod threads;
 mod tracks;
 mod written;
@@ -23,3 +25,5 @@ mod written;
 pub(crate) use self::finish::{Assembled, Devices, Source};
 pub(crate) use self::intake::Assembler;
 pub use self::steps::Steps;
+#[cfg(test)]
+pub(crate) use self::tracks::TrackOf;
