@@ -22,6 +22,7 @@ mod engines;
 mod exit;
 mod export;
 mod help;
+mod import;
 mod inspect;
 mod isolate;
 mod machine;
@@ -64,6 +65,8 @@ enum Command {
     Benchmark(Box<options::BenchmarkArguments>),
     /// Write the timelines and tables of a recording
     Export(export::ExportArguments),
+    /// Read the traces of other tools: torch.profiler, ONNX Runtime
+    Import(import::ImportArguments),
     /// Compare values or times; name the first operator that diverges
     Compare(Box<compare::CompareArguments>),
     /// Find the smallest model that still fails
@@ -141,6 +144,7 @@ fn command(words: impl IntoIterator<Item = OsString>) -> Exit {
     let outcome = match cli.command {
         Command::Benchmark(arguments) => benchmark::run(*arguments, &invocation),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments, &invocation),
         Command::Reduce(arguments) => reduce::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments, &invocation),

@@ -154,7 +154,7 @@ fn described(step: Step) -> String {
 }
 
 /// Returns a flag that the first Ctrl-C or SIGTERM sets. The second one ends the process.
-fn cancelled() -> Result<Arc<AtomicBool>, Failure> {
+pub fn cancelled() -> Result<Arc<AtomicBool>, Failure> {
     let cancelled = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&cancelled))

@@ -63,7 +63,8 @@ pub use recording::packed;
 pub use export::is_written_name;
 pub use recording::fact::*;
 pub use recording::{
-    ClockInfo, ClockReading, CounterNames, EngineInfo, Facts, FusedOperator, Groups, HostInfo, Item, KernelCost,
-    KernelNames, Manifest, ModelInfo, ProcessInfo, RecordCounts, Recording, RunGroup, TensorKind, close_abandoned,
+    BuiltKernel, BuiltOperator, ClockInfo, ClockReading, CounterNames, DeviceInfo, EngineInfo, Facts, FusedOperator,
+    Groups, HostInfo, ImportedFrom, Item, KernelCost, KernelNames, Manifest, ModelInfo, NotImported, ProcessInfo,
+    RecordCounts, Recording, RecordingBuilder, RunGroup, TensorKind, close_abandoned,
 };
 pub use tracer::{PlanNames, Tracer, plan_names};

@@ -76,7 +76,8 @@ impl Losses {
         &self.named
     }
 
-    pub(crate) fn add(&mut self, missing: Missing) {
+    /// Adds a tensor that was not delivered.
+    pub fn add(&mut self, missing: Missing) {
         self.count += 1;
         if self.named.len() < Self::NAMED {
             self.named.push(missing);

@@ -149,5 +149,6 @@ pub(super) fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manif
         switches: options.switches.states().into_iter().map(|(name, on)| (name.to_owned(), on)).collect(),
         sample_interval_ns: options.sample_interval.as_nanos() as u64,
         records: None,
+        imported: None,
     }
 }

@@ -96,6 +96,8 @@ pub struct DispatchFact {
     pub span: Span,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
+    /// The device that it ran on: 0 for the host.
+    pub device: u32,
     /// The iterations of bodies that it is part of, outermost first; empty for an operator of the main graph.
     pub path: Box<[Iteration]>,
 }
@@ -219,6 +221,7 @@ impl Fact {
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
                     correlation: record.correlation,
+                    device: record.device,
                     path: path(tail)?,
                 }))
             }

@@ -163,6 +163,7 @@ mod tests {
             thread,
             span: span(start, start + 1),
             correlation: Correlation::default(),
+            device: 0,
             path: Box::default(),
         }))
     }
@@ -215,6 +216,7 @@ mod tests {
             thread: 1,
             span: Span { start: Ticks::from_raw(*start), end: Ticks::from_raw(*end) },
             correlation: Correlation::default(),
+            device: 0,
             path: path.iter().map(level).collect(),
         };
         let facts: Vec<DispatchFact> = dispatches.iter().map(fact).collect();

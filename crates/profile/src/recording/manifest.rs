@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ProfileError;
 use crate::load::Load;
+use crate::options::Switches;
 
 /// The schema of this version.
 pub(crate) const SCHEMA: &str = "opscope.recording/3";
@@ -50,6 +51,49 @@ pub struct Manifest {
     pub sample_interval_ns: u64,
     /// The numbers of records; `None` before the recording is closed.
     pub records: Option<RecordCounts>,
+    /// The trace of another tool that the recording was made of; `None` for a recording of opscope's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedFrom>,
+}
+
+/// The trace of another tool that a recording was made of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedFrom {
+    /// The format, such as `Kineto`.
+    pub format: String,
+    /// The number of events in the trace.
+    pub events: u64,
+    /// The number of those that are in the recording.
+    pub imported: u64,
+    /// The others, by kind and name.
+    pub not_imported: Vec<NotImported>,
+    /// The devices that did something.
+    pub devices: Vec<DeviceInfo>,
+    /// The number of the process among those of a job, if the trace says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+}
+
+/// Events of a trace that have no place in a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotImported {
+    /// Their kind in the trace.
+    pub kind: String,
+    /// Their name.
+    pub name: String,
+    /// Their number.
+    pub count: u64,
+}
+
+/// A device of a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceInfo {
+    /// Its number in the records, from 1. 0 is the host.
+    pub device: u32,
+    /// Its name, such as `cuda:0`.
+    pub name: String,
+    /// What it is, such as `NVIDIA H100`. Empty if the trace does not say it.
+    pub model: String,
 }
 
 /// The model of a recording.
@@ -180,6 +224,40 @@ pub struct RecordCounts {
 const LARGEST: u64 = 256 << 20;
 
 impl Manifest {
+    /// Returns the manifest of a recording that is made of another tool's trace, whose zero is this moment in
+    /// nanoseconds since 1970. A tick is a nanosecond since then.
+    pub fn of_trace(
+        model: ModelInfo,
+        engine: EngineInfo,
+        host: HostInfo,
+        process: ProcessInfo,
+        zero_unix_ns: u64,
+        imported: ImportedFrom,
+    ) -> Self {
+        let recorded = ["model-execution", "task-time"];
+        Self {
+            schema: SCHEMA.to_owned(),
+            complete: false,
+            incomplete_because: Vec::new(),
+            notes: Vec::new(),
+            model,
+            engine,
+            host,
+            load: Load::default(),
+            process,
+            clock: ClockInfo {
+                ticks: "boottime".to_owned(),
+                start: ClockReading { ticks: 0, boottime_ns: 0 },
+                end: None,
+                start_unix_ns: zero_unix_ns,
+            },
+            switches: Switches::names().map(|name| (name.to_owned(), recorded.contains(&name))).collect(),
+            sample_interval_ns: 0,
+            records: None,
+            imported: Some(imported),
+        }
+    }
+
     /// Reads the manifest of a recording.
     pub(crate) fn read(directory: &Path) -> Result<Self, ProfileError> {
         let path = directory.join(MANIFEST);

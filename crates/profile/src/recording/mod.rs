@@ -1,6 +1,7 @@
 //! The recording: the directory that the profiler writes.
 
 mod abandoned_recording;
+mod builder;
 #[cfg(test)]
 mod damage_tests;
 pub(crate) mod fact;
@@ -18,11 +19,15 @@ pub(crate) mod test_recording;
 mod writer;
 
 pub use abandoned_recording::close_abandoned;
+pub use builder::{BuiltKernel, BuiltOperator, RecordingBuilder};
 pub use fact::*;
 pub(crate) use fact::{Appearance, Belonging, Note, Slice, run_label};
 pub(crate) use groups::own_times;
 pub use groups::{Groups, Item, RunGroup};
-pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
+pub use manifest::{
+    ClockInfo, ClockReading, DeviceInfo, EngineInfo, HostInfo, ImportedFrom, Manifest, ModelInfo, NotImported,
+    ProcessInfo, RecordCounts,
+};
 pub(crate) use manifest::{MANIFEST, SCHEMA};
 pub use names::{CounterNames, FusedOperator, KernelCost, KernelNames, TensorKind};
 pub(crate) use names::{NAMES, Names, NamesLine, display_name};

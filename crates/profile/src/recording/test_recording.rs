@@ -219,6 +219,7 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
         switches: BTreeMap::from([("task-time".to_owned(), true)]),
         sample_interval_ns: 0,
         records: Some(RecordCounts { emitted: 61, delivered: 61, bytes, frames, ..RecordCounts::default() }),
+        imported: None,
     }
 }
 

@@ -164,12 +164,17 @@ impl RecordingWriter {
             longest_stall_ns: statistics.longest_stall.as_nanos() as u64,
             runs_beyond_budget,
         });
+        self.replace_manifest(&self.manifest)?;
+        Ok(self.manifest)
+    }
+
+    /// Writes the last manifest, and removes what is only there while the recording is open.
+    pub(crate) fn replace_manifest(&self, manifest: &Manifest) -> Result<(), ProfileError> {
         for file in [RESERVE, BUFFER] {
             // A failure does not matter as long as the disk has space.
             let _ = fs::remove_file(self.directory.join(file));
         }
-        self.manifest.write(&self.directory)?;
-        Ok(self.manifest)
+        manifest.write(&self.directory)
     }
 }
 
@@ -184,6 +189,11 @@ impl RangeKey {
 }
 
 impl RecordsFile {
+    /// Returns the file itself, for records that come in no batches.
+    pub(crate) fn into_frames(self) -> FrameWriter<File> {
+        self.frames
+    }
+
     /// Returns the size of the file, which is updated as it grows.
     pub(crate) fn written(&self) -> Arc<RecordsSize> {
         Arc::clone(&self.written)

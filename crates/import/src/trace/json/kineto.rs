@@ -1,0 +1,120 @@
+//! What the categories of Kineto's events mean.
+
+use std::fmt::Write;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::chrome::{plain, thread};
+use super::value::{ChromeEvent, nanos, whole};
+use crate::ImportError;
+use crate::trace::assemble::Assembler;
+use crate::trace::event::{Event, What};
+
+/// The arguments that tie events together, and those of operators.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Arguments<'a> {
+    #[serde(borrow, rename = "External id")]
+    external: Option<&'a RawValue>,
+    #[serde(borrow)]
+    correlation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    device: Option<&'a RawValue>,
+    #[serde(borrow)]
+    stream: Option<&'a RawValue>,
+    #[serde(borrow, rename = "Input Dims")]
+    dims: Option<&'a RawValue>,
+    #[serde(borrow, rename = "Input type")]
+    types: Option<&'a RawValue>,
+}
+
+/// What comes before the name of a module.
+const MODULE: &str = "nn.Module: ";
+
+/// Takes an event with a duration.
+pub(super) fn complete(
+    event: &ChromeEvent<'_>,
+    (name, category): (&str, &str),
+    (start, duration): (u64, u64),
+    into: &mut Assembler,
+) -> Result<(), ImportError> {
+    let mut what = what(category);
+    let mut name = name;
+    if let Some(module) = name.strip_prefix(MODULE).filter(|_| category == "python_function") {
+        (what, name) = (What::Module, module);
+    }
+    if what == What::Function {
+        let track = thread(event, into);
+        return into.add(&plain(what, name, track, start, duration));
+    }
+    let arguments: Arguments<'_> =
+        event.args.and_then(|args| serde_json::from_str(args.get()).ok()).unwrap_or_default();
+    let on_device = what.is_device_work() || what == What::DeviceRange;
+    let track = match on_device {
+        true => {
+            let device = whole(arguments.device.or(event.pid)).unwrap_or(0);
+            let stream = whole(arguments.stream.or(event.tid)).unwrap_or(0);
+            into.stream(u32::try_from(device).unwrap_or(0), stream.cast_unsigned())
+        }
+        false => thread(event, into),
+    };
+    let inputs = if what == What::Operator { inputs(&arguments) } else { String::new() };
+    let id = |value| whole(value).and_then(|id| u64::try_from(id).ok()).unwrap_or(0);
+    into.add(&Event {
+        correlation: id(arguments.correlation),
+        external: id(arguments.external),
+        inputs: &inputs,
+        ..plain(what, name, track, start, duration)
+    })
+}
+
+fn what(category: &str) -> What {
+    match category {
+        "cpu_op" | "" => What::Operator,
+        "user_annotation" | "cpu_instant_event" => What::Range,
+        "gpu_user_annotation" => What::DeviceRange,
+        "kernel" | "gpu_kernel" | "concurrent_kernel" | "mtia_ccp_events" => What::Kernel,
+        "gpu_memcpy" | "gpu_memset" => What::Copy,
+        _ if category.ends_with("_runtime") || category.ends_with("_driver") => What::Call,
+        // Functions of Python, what the profiler itself did, and the whole trace.
+        _ => What::Function,
+    }
+}
+
+/// Returns the inputs of an operator: `float[2, 3], Scalar`. Empty where shapes were not recorded.
+fn inputs(arguments: &Arguments<'_>) -> String {
+    let mut text = String::new();
+    let types: Option<Vec<String>> = arguments.types.and_then(|types| serde_json::from_str(types.get()).ok());
+    let dims: Option<Vec<serde_json::Value>> = arguments.dims.and_then(|dims| serde_json::from_str(dims.get()).ok());
+    let (Some(types), Some(dims)) = (types, dims) else { return text };
+    for (dtype, dims) in types.iter().zip(&dims) {
+        let shape: Option<Vec<u64>> =
+            dims.as_array().and_then(|dims| dims.iter().map(serde_json::Value::as_u64).collect());
+        let is_tensor = !dtype.is_empty() && dtype != "Scalar" && dtype != "ScalarList";
+        let (Some(shape), true) = (shape, is_tensor) else { continue };
+        let separator = if text.is_empty() { "" } else { ", " };
+        let _ = write!(text, "{separator}{dtype}{shape:?}");
+    }
+    text
+}
+
+/// Returns the counter, the value and the time of a change of memory.
+pub(super) fn memory(event: &ChromeEvent<'_>) -> Option<(String, f64, u64)> {
+    #[derive(Deserialize)]
+    struct Memory {
+        #[serde(rename = "Device Type")]
+        device_type: i64,
+        #[serde(rename = "Device Id")]
+        device: i64,
+        #[serde(rename = "Total Allocated")]
+        allocated: f64,
+    }
+    let memory: Memory = serde_json::from_str(event.args?.get()).ok()?;
+    let place = match memory.device_type {
+        0 => "host".to_owned(),
+        1 => format!("cuda:{}", memory.device),
+        other => format!("device type {other}:{}", memory.device),
+    };
+    Some((format!("memory allocated, {place}"), memory.allocated, nanos(event.ts)?))
+}
