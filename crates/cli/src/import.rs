@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clap::Args;
-use opscope::text::{counted, grouped};
-use opscope_import::{ImportError, ImportedTrace, Steps, TraceOptions, TracedDevice, import_trace};
+use opscope::text::{counted, grouped, shown_size};
+use opscope_import::{
+    DumpOptions, ImportError, ImportedTrace, Steps, TraceOptions, TracedDevice, import_dump, import_trace,
+    is_foreign_dump,
+};
 use serde_json::{Value, json};
+use signal_hook::consts::SIGINT;
 
 use crate::exit::{Exit, Failure};
 use crate::precision::cancelled;
@@ -16,9 +20,10 @@ use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 /// The arguments of `opscope import`.
 #[derive(Debug, Args)]
 pub struct ImportArguments {
-    /// A trace: of torch.profiler (.json, .json.gz), ONNX Runtime, or any other in the Chrome trace event format.
-    /// Several are the ranks of one job
-    #[arg(required = true, value_name = "TRACE")]
+    /// A trace: of torch.profiler, ONNX Runtime, Nsight Systems (.sqlite), rocprofv3, Perfetto, or Chrome trace events;
+    /// several are the ranks of one job. Or a dump: of msprobe, SGLang, TensorRT-LLM or polygraphy, or .pt, .safetensors,
+    /// .npz
+    #[arg(required = true, value_name = "FILE|DIR")]
     sources: Vec<PathBuf>,
     /// The directory for results
     #[arg(long, value_name = "DIR", default_value = "out")]
@@ -49,6 +54,11 @@ pub fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
         Some(name) => name.clone(),
         None => PathBuf::from(name_of(&arguments.sources[0])?),
     };
+    if let [source] = &arguments.sources[..]
+        && is_foreign_dump(source)
+    {
+        return dump(arguments, source, &arguments.output.join("dump").join(name), cancel);
+    }
     let place = arguments.output.join("profiler").join(name);
     let steps = match &arguments.run {
         Some(text) => Steps::new(text).map_err(|error| Failure::wrong_use(format!("--run {text}: {error}")))?,
@@ -77,6 +87,55 @@ pub fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
     Ok(if is_whole { Exit::Done } else { Exit::Incomplete })
 }
 
+/// Imports a dump.
+fn dump(
+    arguments: &ImportArguments,
+    source: &Path,
+    directory: &Path,
+    cancel: Arc<AtomicBool>,
+) -> Result<Exit, Failure> {
+    let messages = Messages { quiet: arguments.quiet, debug: false };
+    if let Some(run) = &arguments.run {
+        return Err(Failure::wrong_use(format!("--run {run} is for traces, and {} is a dump", source.display())));
+    }
+    let progress = Arc::new(Progress::new(arguments.quiet));
+    let shown = Arc::clone(&progress);
+    let read = AtomicU64::new(0);
+    let told = move |bytes| {
+        let all = read.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        shown.message(format!("{} of tensors", shown_size(all)));
+    };
+    let imported = import_dump(source, directory, &DumpOptions { cancel, progress: Some(Arc::new(told)) });
+    progress.finish();
+    let imported = imported.map_err(failure)?;
+    if arguments.json {
+        let directories: Vec<_> = imported.directories.iter().map(|path| path.to_string_lossy()).collect();
+        print_json(json!({
+            "schema": "opscope.import/1",
+            "dump": {
+                "source": source.to_string_lossy(),
+                "directories": directories,
+                "format": imported.format,
+                "tensors": imported.tensors,
+                "bytes": imported.bytes,
+                "statistics_only": imported.statistics_only,
+                "complete": imported.complete,
+                "incomplete_because": imported.missing,
+            },
+        }))?;
+    } else if !arguments.quiet {
+        let tensors = counted(grouped(imported.tensors), "tensor");
+        let size = shown_size(imported.bytes);
+        print(format!("imported      {tensors}, {size} ({})", imported.format))?;
+        if imported.statistics_only > 0 {
+            print(format!("statistics    {} of them have no elements", grouped(imported.statistics_only)))?;
+        }
+        imported.directories.iter().try_for_each(|path| print(format!("dump          {}", shown_path(path))))?;
+    }
+    imported.missing.iter().for_each(|missing| messages.warning(missing));
+    Ok(if imported.complete { Exit::Done } else { Exit::Incomplete })
+}
+
 fn import_one(
     source: &Path,
     directory: &Path,
@@ -93,12 +152,15 @@ fn import_one(
     };
     let imported = import_trace(source, directory, &options);
     progress.finish();
-    imported.map_err(|error| match error {
-        ImportError::Cancelled => std::process::exit(128 + signal_hook::consts::SIGINT),
-        ImportError::Unknown { .. } => Failure::wrong_use(error),
-        ImportError::Io { action: "read", .. } => Failure::wrong_use(error),
+    imported.map_err(failure)
+}
+
+fn failure(error: ImportError) -> Failure {
+    match error {
+        ImportError::Cancelled => std::process::exit(128 + SIGINT),
+        ImportError::Unknown { .. } | ImportError::Io { action: "read", .. } => Failure::wrong_use(error),
         _ => Failure::failed(error),
-    })
+    }
 }
 
 /// Returns the name of a file without what says its format.

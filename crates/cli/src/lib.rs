@@ -65,7 +65,7 @@ enum Command {
     Benchmark(Box<options::BenchmarkArguments>),
     /// Write the timelines and tables of a recording
     Export(export::ExportArguments),
-    /// Read the traces of other tools: torch.profiler, ONNX Runtime
+    /// Read the traces and dumps of other tools
     Import(import::ImportArguments),
     /// Compare values or times; name the first operator that diverges
     Compare(Box<compare::CompareArguments>),

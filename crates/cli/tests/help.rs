@@ -4,9 +4,10 @@ mod process;
 
 use process::{Ended, Workplace, end, model};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "benchmark",
     "export",
+    "import",
     "precision",
     "compare",
     "reduce",

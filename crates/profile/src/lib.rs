@@ -45,9 +45,9 @@ mod snapshots;
 mod tracer;
 
 pub use account::{
-    Account, CopyTimes, Distribution, Layer, MemoryOfOperator, MemoryOverTime, MemoryPoint, OperatorSeries,
-    OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Series, Share, Shares, TimeHistogram, TypeTimes,
-    UntimedRuns, Work,
+    Account, CopyTimes, DeviceTimes, Distribution, GroupBy, Layer, MemoryOfOperator, MemoryOverTime, MemoryPoint,
+    OperatorSeries, OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Series, Share, Shares, TimeHistogram,
+    TypeTimes, UntimedRuns, Work,
 };
 pub use error::ProfileError;
 pub use export::{Excerpt, Exported, Format, KernelLabels, LabelTable, ShownRuns, TimelineRuns};

@@ -13,7 +13,7 @@ use clap::Args;
 use opscope::dump::{MatchBy, ModuleMap, Order, Shards};
 use opscope::engine::EngineName;
 use opscope::model::{Fidelity, LoadBudget};
-use opscope_job::compare::times::{Threshold, Times};
+use opscope_job::compare::times::{By, Threshold, Times};
 
 use crate::exit::{Exit, Failure};
 use crate::isolate::Invocation;
@@ -103,6 +103,10 @@ pub struct CompareArguments {
     /// total, or of an operator or a type, such as "5%" or "10%:MatMul"; may be repeated
     #[arg(long, value_name = "PERCENT[:NAME]")]
     fail_above: Vec<Threshold>,
+    /// What the rows are when times of recordings are compared. For ranks, each side is a directory with a recording
+    /// per rank
+    #[arg(long, value_parser = one_of(By::ALL, By::name), value_name = "ROWS", default_value = "op")]
+    by: By,
     /// Rows of the table
     #[arg(long, value_name = "N", default_value_t = 30)]
     rows: usize,

@@ -13,6 +13,7 @@ use opscope::model::{EngineError, Fidelity};
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tolerance};
 use opscope::text::counted;
+use opscope_job::compare::times::By;
 use opscope_job::compare::{CompareError, Reference, RunSpec, compare_runs, program_inputs};
 use opscope_job::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 
@@ -104,6 +105,13 @@ fn finish(arguments: &CompareArguments, comparison: Comparison, messages: Messag
 
 /// Refuses a limit for times where tensors are compared.
 fn refuse_thresholds(arguments: &CompareArguments, sides: Sides<'_>) -> Result<(), Failure> {
+    if arguments.by != By::Operator {
+        return Err(Failure::wrong_use(format!(
+            "--by {} is for times, and {} is neither a recording nor a summary",
+            arguments.by.name(),
+            sides.compared.display()
+        )));
+    }
     match arguments.fail_above.first() {
         Some(threshold) => Err(Failure::wrong_use(format!(
             "--fail-above {threshold} is for times, and {} is neither a recording nor a summary",

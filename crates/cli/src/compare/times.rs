@@ -13,7 +13,7 @@ use crate::terminal::{print, print_json, table_width};
 /// Compares the times. The older one is the baseline, unless the user chose.
 pub(super) fn run(arguments: &CompareArguments, sides: Sides<'_>) -> Result<Exit, Failure> {
     refuse_options_of_tensors(arguments, sides)?;
-    let open = |path| Times::open(path).map_err(failure);
+    let open = |path| Times::open_by(path, arguments.by).map_err(failure);
     let (compared, baseline) = (open(sides.compared)?, open(sides.baseline)?);
     let comparison = match sides.is_chosen {
         true => TimesComparison::of(&baseline, &compared),

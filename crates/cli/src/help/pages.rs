@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 /// Every command's page.
-pub const PAGES: [Page; 17] = [
+pub const PAGES: [Page; 18] = [
     Page {
         command: "",
         examples: [
@@ -71,6 +71,26 @@ pub const PAGES: [Page; 17] = [
         files: &[
             ("timeline.pftrace, timeline.json", "timelines, for ui.perfetto.dev and for chrome://tracing"),
             ("op_summary.csv, op_statistic.csv, api_statistic.csv", "tables of operators, operator types and calls"),
+        ],
+    },
+    Page {
+        command: "import",
+        examples: [
+            ("opscope import trace.json.gz --output out", "a trace of torch.profiler"),
+            ("opscope import report.sqlite --run 're:step'", "ranges of yours as runs"),
+            ("opscope import dump_msprobe --output out", "a dump"),
+        ],
+        options: &[
+            ("sources", "a trace, several ranks of one, or a dump"),
+            ("run", "which ranges are runs"),
+            ("output", "the directory for results"),
+            ("output-dirname", "the name of the result in it"),
+            ("json", "print one JSON document"),
+            ("quiet", "print only errors"),
+        ],
+        files: &[
+            ("OUT/profiler/NAME", "the recording, with --output OUT --output-dirname NAME"),
+            ("OUT/dump/NAME", "the dump"),
         ],
     },
     Page {

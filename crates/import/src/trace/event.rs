@@ -16,7 +16,7 @@ pub(crate) struct Event<'a> {
     pub correlation: u64,
     /// What ties a call to the operator that made it, where the call is not nested in it; 0 if nothing does.
     pub external: u64,
-    /// The type of an operator, where that is not its name; otherwise empty.
+    /// The type of an operator, or what a module is called in paths, where that is not its name; otherwise empty.
     pub op: &'a str,
     /// The types and shapes of an operator's inputs, as text: `float[2, 3], float[3]`. Empty if the trace has none.
     pub inputs: &'a str,

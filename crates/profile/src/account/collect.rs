@@ -2,6 +2,7 @@ use std::collections::HashMap;
 
 use opscope_clock::Ticks;
 
+use super::devices::DevicesBuilder;
 use super::histogram::TimeHistogram;
 use super::parts::{Divider, RunParts};
 use super::rows::{Rows, Tables, percent};
@@ -33,7 +34,10 @@ impl Recording {
                 Item::Run(group) => collector.run(&group),
                 Item::Other(Fact::Copy(copy)) => collector.copy(&copy),
                 Item::Other(Fact::Call(call)) => collector.call(&call),
-                Item::Other(Fact::Marker(marker)) => collector.ranges.add(self, &marker),
+                Item::Other(Fact::Marker(marker)) => {
+                    collector.ranges.add(self, &marker);
+                    collector.devices.marker(&marker);
+                }
                 Item::Other(Fact::Allocation(allocation)) => {
                     collector.memory.add(&allocation);
                 }
@@ -63,6 +67,7 @@ struct Collector<'a> {
     rows: Rows,
     series: SeriesBuilder<'a>,
     ranges: Ranges,
+    devices: DevicesBuilder,
     /// For every run that has ended, whether it counts.
     ended: HashMap<u64, bool>,
     /// The copies of runs that have not ended yet.
@@ -94,6 +99,7 @@ impl<'a> Collector<'a> {
             rows: Rows::default(),
             series: SeriesBuilder::new(recording, MOST_TIMES),
             ranges: Ranges::default(),
+            devices: DevicesBuilder::default(),
             ended: HashMap::new(),
             copies: HashMap::new(),
             profiles: HashMap::new(),
@@ -129,6 +135,7 @@ impl<'a> Collector<'a> {
                 None
             }
         };
+        self.devices.run(self.recording, group, parts.is_some());
         self.ended.insert(group.run, parts.is_some());
         let copies = self.copies.remove(&group.run).unwrap_or_default();
         let profiled = self.profiles.remove(&group.run);
@@ -190,6 +197,7 @@ impl Collector<'_> {
             run,
             shares: self.shares(run.total_ns),
             time_resolution_ns: manifest.engine.time_resolution_ns,
+            devices: std::mem::take(&mut self.devices).finish(self.recording),
             engine_profile: (self.profiled.count > 0)
                 .then(|| ProfileTimes { count: self.profiled.count, mean_ns: self.profiled.mean() }),
             untimed: self.untimed_runs(),

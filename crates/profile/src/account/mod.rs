@@ -1,6 +1,7 @@
 //! The account: where the time of a run goes.
 
 mod collect;
+mod devices;
 mod histogram;
 mod layers;
 mod parts;
@@ -17,9 +18,10 @@ use opscope_roofline::Roofline;
 use serde::Serialize;
 
 pub use self::collect::Distribution;
+pub use self::devices::DeviceTimes;
 pub use self::histogram::TimeHistogram;
 pub use self::layers::Layer;
-pub use self::series::{OperatorSeries, Series};
+pub use self::series::{GroupBy, OperatorSeries, Series};
 pub use self::tensor_memory::{MemoryOfOperator, MemoryOverTime, MemoryPoint};
 pub use self::work::Work;
 use crate::recording::display_name;
@@ -50,6 +52,9 @@ pub struct Account {
     pub shares: Option<Shares>,
     /// The resolution of the times of kernels, in nanoseconds; 1 if they are as fine as the clock.
     pub time_resolution_ns: u64,
+    /// What each device did, and why it waited. Empty for a recording without devices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceTimes>,
     /// The engine's own work, after runs, on the profile that times are taken from. It is not part of the runs' time.
     /// `None` for an engine that needs no such work, or if calls were not recorded.
     pub engine_profile: Option<ProfileTimes>,

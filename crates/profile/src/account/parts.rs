@@ -1,7 +1,7 @@
 use opscope_clock::Ticks;
 
 use crate::Recording;
-use crate::recording::{DispatchFact, RunFact, RunGroup};
+use crate::recording::{DispatchFact, RunFact, RunGroup, Span};
 
 /// The parts of one run's time, in nanoseconds. Each is measured separately, so their sum equals the run only if all of
 /// them are right.
@@ -64,6 +64,9 @@ impl<'a> Divider<'a> {
         let Some(first) = group.dispatches.first().map(|dispatch| dispatch.span.start) else {
             return Some(RunParts { run: whole, ..RunParts::default() });
         };
+        if self.recording.manifest().imported.is_some() {
+            return Some(self.parts_within(run, group));
+        }
         let all = self.busy(&group.dispatches, |_| true);
         if first < run.span.start || all.until > run.span.end {
             return None;
@@ -77,6 +80,30 @@ impl<'a> Divider<'a> {
             profile: 0.0,
             dispatches: group.dispatches.len() as u64,
         })
+    }
+
+    /// Returns the parts of a run of another tool's trace. What a run launches may be done after its end, and only what
+    /// is done within it counts for its parts.
+    fn parts_within(&self, run: &RunFact, group: &RunGroup) -> RunParts {
+        let Span { start, end } = run.span;
+        let within = |dispatch: &DispatchFact| {
+            let span = Span { start: dispatch.span.start.clamp(start, end), end: dispatch.span.end.clamp(start, end) };
+            DispatchFact { span, ..dispatch.clone() }
+        };
+        let dispatches: Vec<DispatchFact> = group.dispatches.iter().map(within).collect();
+        let all = self.busy(&dispatches, |_| true);
+        let first = dispatches.first().map_or(end, |dispatch| dispatch.span.start);
+        let of_operators = self.busy(&dispatches, |dispatch| !self.is_added(dispatch)).nanos;
+        RunParts {
+            run: self.nanos(start, end),
+            operators: of_operators,
+            // While both run, the time counts for operators.
+            added: all.nanos - of_operators,
+            between: all.gaps,
+            in_out: self.nanos(start, first) + self.nanos(all.until.clamp(first, end), end),
+            profile: 0.0,
+            dispatches: group.dispatches.len() as u64,
+        }
     }
 
     /// Returns how long dispatches took together. They must be in the order of their start. Overlapping dispatches

@@ -51,6 +51,46 @@ impl Series {
     }
 }
 
+/// What the times of dispatches are added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum GroupBy {
+    /// By the operator that a dispatch's time counts for.
+    #[default]
+    Operator,
+    /// By the innermost module that the operator is in.
+    Module,
+    /// By the kernel's name.
+    Kernel,
+    /// By the thread, or the stream of a device, that executes it.
+    Stream,
+}
+
+/// The group of operators that are in no module.
+const NO_MODULE: &str = "(no module)";
+
+impl GroupBy {
+    /// Returns the name of a group, and what it is; `None` for an operator, which has a type of its own.
+    fn group(
+        self,
+        recording: &Recording,
+        names: &KernelNames,
+        dispatch: &DispatchFact,
+    ) -> Option<(String, &'static str)> {
+        match self {
+            Self::Operator => None,
+            Self::Module => {
+                let innermost = names.origin.as_ref().and_then(|origin| origin.modules.last());
+                Some((innermost.map_or(NO_MODULE, |module| &module.path).to_owned(), "module"))
+            }
+            Self::Kernel => Some((names.name.clone(), "kernel")),
+            Self::Stream => {
+                let name = recording.thread_name(dispatch.thread);
+                Some((name.map_or_else(|| format!("thread {}", dispatch.thread), str::to_owned), "stream"))
+            }
+        }
+    }
+}
+
 /// The maximum number of times that are kept: 64 MiB of them.
 pub(super) const MOST_TIMES: usize = 16 << 20;
 
@@ -61,12 +101,20 @@ impl Recording {
     /// # Errors
     /// Returns an error if the file of records cannot be read.
     pub fn series(&self) -> Result<Series, ProfileError> {
-        self.series_of(MOST_TIMES)
+        self.series_of(MOST_TIMES, GroupBy::Operator)
     }
 
-    fn series_of(&self, most_times: usize) -> Result<Series, ProfileError> {
+    /// Returns the same, with groups of dispatches in place of operators.
+    ///
+    /// # Errors
+    /// Returns an error if the file of records cannot be read.
+    pub fn series_by(&self, by: GroupBy) -> Result<Series, ProfileError> {
+        self.series_of(MOST_TIMES, by)
+    }
+
+    fn series_of(&self, most_times: usize, by: GroupBy) -> Result<Series, ProfileError> {
         let divider = Divider::new(self);
-        let mut series = SeriesBuilder::new(self, most_times);
+        let mut series = SeriesBuilder { by, ..SeriesBuilder::new(self, most_times) };
         for item in self.groups()? {
             let Item::Run(group) = item? else { continue };
             let Some(run) = group.record.filter(|run| run.kind == RunKind::Measured && !run.failed) else { continue };
@@ -84,15 +132,16 @@ pub(super) struct SeriesBuilder<'a> {
     series: Series,
     most_times: usize,
     /// The operator that a kernel's time counts for.
-    kernels: HashMap<(u64, u32), usize>,
+    kernels: HashMap<(u64, u32, u32), usize>,
     by_name: HashMap<(bool, String), usize>,
+    by: GroupBy,
 }
 
 impl<'a> SeriesBuilder<'a> {
     /// Begins a series with at most about `most_times` times.
     pub(super) fn new(recording: &'a Recording, most_times: usize) -> Self {
         let series = Series { every: 1, ..Series::default() };
-        Self { recording, series, most_times, kernels: HashMap::new(), by_name: HashMap::new() }
+        Self { recording, series, most_times, kernels: HashMap::new(), by_name: HashMap::new(), by: GroupBy::Operator }
     }
 
     /// Adds a run and the times of its dispatches, in nanoseconds.
@@ -142,7 +191,8 @@ impl<'a> SeriesBuilder<'a> {
 
     /// Returns the index of the operator that a dispatch's time counts for.
     fn operator(&mut self, dispatch: &DispatchFact) -> usize {
-        let key = (dispatch.plan, dispatch.kernel);
+        let thread = if self.by == GroupBy::Stream { dispatch.thread } else { 0 };
+        let key = (dispatch.plan, dispatch.kernel, thread);
         if let Some(&known) = self.kernels.get(&key) {
             return known;
         }
@@ -154,12 +204,16 @@ impl<'a> SeriesBuilder<'a> {
                 &unknown
             }
         };
+        let (name, op_type, added) = match self.by.group(self.recording, names, dispatch) {
+            Some((name, what)) => (name, what, false),
+            None => (names.operator.clone(), names.op_type.as_str(), names.added),
+        };
         let operators = &mut self.series.operators;
-        let place = *self.by_name.entry((names.added, names.operator.clone())).or_insert_with(|| {
+        let place = *self.by_name.entry((added, name.clone())).or_insert_with(|| {
             operators.push(OperatorSeries {
-                operator: names.operator.clone(),
-                op_type: names.op_type.clone(),
-                added: names.added,
+                operator: name.clone(),
+                op_type: op_type.to_owned(),
+                added,
                 kernel_ops: BTreeSet::new(),
                 kernels: BTreeSet::new(),
                 times: Vec::new(),
@@ -168,9 +222,11 @@ impl<'a> SeriesBuilder<'a> {
         });
         let operator = &mut operators[place];
         operator.kernel_ops.insert(names.op.clone());
-        if !names.added {
+        if self.by != GroupBy::Operator {
+            operator.kernels.insert([name].into());
+        } else if !added {
             let fused = names.fused.iter().map(|fused| fused.name.clone());
-            operator.kernels.insert(fused.chain([names.operator.clone()]).collect());
+            operator.kernels.insert(fused.chain([name]).collect());
         }
         self.kernels.insert(key, place);
         place
@@ -223,7 +279,7 @@ mod tests {
     #[test]
     fn of_too_many_runs_one_of_two_is_kept() {
         let (_directory, recording) = recording();
-        let series = recording.series_of(4).unwrap();
+        let series = recording.series_of(4, GroupBy::Operator).unwrap();
         assert_eq!((series.every, series.counted, series.runs.len()), (2, 2, 1));
         assert!(series.operators.iter().all(|operator| operator.times.len() == 1));
     }

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use opscope_text::Column::{Beginnings, Ends, Numbers, Words};
 use opscope_text::{TextTable, shown_duration as duration, shown_size};
 
-use super::{Account, Shares, UntimedRuns};
+use super::{Account, DeviceTimes, Shares, UntimedRuns};
 use crate::recording::Direction;
 
 /// The ratio of mean to median above which the account says that a few slow runs distort the shares.
@@ -28,6 +28,7 @@ impl Account {
     pub fn to_text_within(&self, top: usize, width: usize) -> String {
         let mut text = String::new();
         self.write_account(&mut text);
+        self.devices.iter().for_each(|device| write_device(device, &mut text));
         if !self.op_types.is_empty() {
             self.write_types(&mut text, top, width);
             self.write_operators(&mut text, top, width);
@@ -219,6 +220,26 @@ impl Precision {
         let digits = ((unit / self.nanos).log10().floor().max(0.0) as usize).min(3);
         format!("{:.digits$} {name}", nanos / unit)
     }
+}
+
+/// Adds what a device did.
+fn write_device(device: &DeviceTimes, text: &mut String) {
+    let mut table = TextTable::new([Words(""), Numbers("mean"), Numbers("median"), Numbers("share"), Words("")]);
+    let rows = [
+        ("busy", device.busy, "kernels compute"),
+        ("communication", device.communication, "between devices, nothing computes"),
+        ("copies", device.copies, "memory is copied or set"),
+        ("gaps", device.gaps, "the next kernel is launched, and waits"),
+        ("host-bound", device.host_bound, "the host has not launched the next one"),
+        ("idle", device.idle, "nothing follows in the run"),
+    ];
+    for (name, share, note) in rows.into_iter().filter(|(_, share, _)| share.total_ns > 0.0) {
+        let percent = format!("{:.2} %", share.percent);
+        table.row([name.to_owned(), duration(share.mean_ns), duration(share.median_ns), percent, note.to_owned()]);
+    }
+    let model = if device.model.is_empty() { String::new() } else { format!(", {}", device.model) };
+    let launch = device.launch_median_ns.map(|nanos| format!("; from launch to kernel {}", duration(nanos)));
+    let _ = write!(text, "\n{}{model}{}\n{}", device.device, launch.unwrap_or_default(), table.text());
 }
 
 /// Returns a name, with a mark if it belongs to a kernel that the engine added.

@@ -89,6 +89,7 @@ impl<'a> HostWalk<'a> {
             }
             scope
         } else if of(What::Module) || of(What::Range) {
+            let name = if event.op == 0 { name } else { NameNumber(event.op) };
             self.scopes.within(outside, ScopeOf::Module, name)
         } else {
             outside

@@ -325,8 +325,10 @@ impl Dialect {
 /// Returns the thread of an event. A trace may call processes and threads by names; those get a number of their own.
 pub(super) fn thread(event: &ChromeEvent<'_>, into: &mut Assembler) -> Track {
     let track = into.thread(number(event.pid), number(event.tid));
-    if whole(event.tid).is_none() && event.tid.is_some() {
-        into.name_track(track, &text(event.tid));
+    if whole(event.tid).is_none() {
+        // A thread without a name is called as its process.
+        let (thread, process) = (text(event.tid), text(event.pid));
+        into.name_track(track, if thread.is_empty() { &process } else { &thread });
     }
     track
 }

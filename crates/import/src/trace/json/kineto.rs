@@ -39,11 +39,8 @@ pub(super) fn complete(
     (start, duration): (u64, u64),
     into: &mut Assembler,
 ) -> Result<(), ImportError> {
-    let mut what = what(category);
-    let mut name = name;
-    if let Some(module) = name.strip_prefix(MODULE).filter(|_| category == "python_function") {
-        (what, name) = (What::Module, module);
-    }
+    let module = name.strip_prefix(MODULE).filter(|_| category == "python_function");
+    let what = if module.is_some() { What::Module } else { what(category) };
     if what == What::Function {
         let track = thread(event, into);
         return into.add(&plain(what, name, track, start, duration));
@@ -64,6 +61,7 @@ pub(super) fn complete(
     into.add(&Event {
         correlation: id(arguments.correlation),
         external: id(arguments.external),
+        op: module.unwrap_or_default(),
         inputs: &inputs,
         ..plain(what, name, track, start, duration)
     })

@@ -3,7 +3,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use opscope_profile::{Load, MedianEstimate, Recording};
+use opscope_profile::{GroupBy, Load, MedianEstimate, Recording};
 use serde_json::Value;
 
 use super::comparison::{MeasurementKind, Side};
@@ -65,7 +65,7 @@ const MOST_BYTES: u64 = 1 << 30;
 impl Times {
     /// Returns whether a path is a recording, a summary, or the output directory of a benchmark with a recording.
     pub fn is_at(path: &Path) -> bool {
-        is_summary(path) || is_recording(path) || !recordings_in(path).is_empty()
+        is_summary(path) || !recordings_at(path).is_empty()
     }
 
     /// Reads the times of a recording, of a summary, or of the recording in the output directory of a benchmark.
@@ -79,7 +79,7 @@ impl Times {
         if path.is_file() {
             return Self::of_summary(path);
         }
-        match &recordings_in(path)[..] {
+        match &recordings_at(path)[..] {
             [] => {
                 let reason = if path.exists() { NoMeasurement::NoManifest } else { NoMeasurement::Missing };
                 Err(TimesError::Neither { path: path.to_owned(), reason })
@@ -97,7 +97,12 @@ impl Times {
     /// # Errors
     /// Returns an error if its records cannot be read.
     pub fn of_recording(recording: &Recording) -> Result<Self, TimesError> {
-        let (manifest, series) = (recording.manifest(), recording.series()?);
+        Self::of_recording_by(recording, GroupBy::Operator)
+    }
+
+    /// Reads the times of a recording, with groups of dispatches in place of operators.
+    pub(super) fn of_recording_by(recording: &Recording, by: GroupBy) -> Result<Self, TimesError> {
+        let (manifest, series) = (recording.manifest(), recording.series_by(by)?);
         let operators = series.operators.into_iter().map(|operator| Executed {
             operator: operator.operator,
             op_type: operator.op_type,
@@ -245,6 +250,18 @@ fn is_recording(path: &Path) -> bool {
     schema_of(&path.join("manifest.json")).is_some_and(|schema| schema.starts_with("opscope.recording/"))
 }
 
+/// Returns the recordings that a path stands for: itself, those in the output directory of a benchmark, or those of the
+/// ranks of a job.
+pub(super) fn recordings_at(path: &Path) -> Vec<PathBuf> {
+    if is_recording(path) {
+        return vec![path.to_owned()];
+    }
+    match recordings_in(path) {
+        found if found.is_empty() => recordings_within(path),
+        found => found,
+    }
+}
+
 fn is_summary(path: &Path) -> bool {
     path.is_file() && path.to_string_lossy().ends_with("_summary.json")
 }
@@ -260,7 +277,12 @@ fn recordings_in(path: &Path) -> Vec<PathBuf> {
     if path.join("dump").exists() {
         return Vec::new();
     }
-    let entries = fs::read_dir(path.join("profiler")).into_iter().flatten().flatten().map(|entry| entry.path());
+    recordings_within(&path.join("profiler"))
+}
+
+/// Returns the recordings in a directory.
+fn recordings_within(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut recordings: Vec<PathBuf> = entries.filter(|path| is_recording(path)).collect();
     recordings.sort();
     recordings

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `text`, `csv` | a comparison as a table |
 //! | `baseline` | which of two measurements is A |
+//! | `by` | what the rows are: operators, modules, kernels, streams, ranks |
 //! | `threshold` | which difference is too much |
 //! | `pairing` | which operators of A and B did the same work |
 //! | `surroundings` | what else differs |
@@ -22,6 +23,7 @@
 //! | `error` | why there is none |
 
 mod baseline;
+mod by;
 mod comparison;
 mod csv;
 mod measurement;
@@ -40,6 +42,7 @@ use std::path::PathBuf;
 
 use opscope_profile::ProfileError;
 
+pub use by::By;
 use comparison::SCHEMA;
 pub use comparison::{
     Baseline, Change, Judgement, MeasurementKind, OperatorChange, Presence, Side, SurroundingDifference,
