@@ -213,12 +213,20 @@ fn padded(title: &str) -> String {
 fn kernels(device: &TracedDevice, imported: &ImportedTrace) -> String {
     let tied = match device.kernels - device.tied {
         0 => "all tied".to_owned(),
+        loose if loose == device.kernels => "none tied to what launched it".to_owned(),
         loose => format!("{} tied, {} not", grouped(device.tied), grouped(loose)),
     };
     let kernels = counted(grouped(device.kernels), "kernel");
     let operators = counted(grouped(imported.operators as u64), "operator");
-    let modules = counted(grouped(imported.modules as u64), "module");
-    format!("{kernels}, {tied} to {operators} of {modules}")
+    let modules =
+        counted(grouped(imported.modules as u64), "module or range").replace("module or ranges", "modules or ranges");
+    match (imported.operators, imported.modules) {
+        _ if device.tied == 0 => format!("{kernels}, {tied}"),
+        (0, 0) => format!("{kernels}, {tied}"),
+        (0, _) => format!("{kernels}, {tied} to {modules}"),
+        (_, 0) => format!("{kernels}, {tied} to {operators}"),
+        _ => format!("{kernels}, {tied} to {operators} of {modules}"),
+    }
 }
 
 fn document(source: &Path, imported: &ImportedTrace) -> Value {

@@ -83,11 +83,23 @@ impl GroupBy {
                 Some((innermost.map_or(NO_MODULE, |module| &module.path).to_owned(), "module"))
             }
             Self::Kernel => Some((names.name.clone(), "kernel")),
-            Self::Stream => {
-                let name = recording.thread_name(dispatch.thread);
-                Some((name.map_or_else(|| format!("thread {}", dispatch.thread), str::to_owned), "stream"))
-            }
+            Self::Stream => Some((stream_name(recording, dispatch.thread), "stream")),
         }
+    }
+}
+
+/// Returns the name of a thread or stream, the same in each process that does the same: in place of the system's number
+/// it has the thread's place among those of the recording, from 1.
+fn stream_name(recording: &Recording, thread: u32) -> String {
+    let place = recording.names().threads.keys().position(|known| *known == thread).map_or(1, |place| place + 1);
+    let number = thread.to_string();
+    match recording.thread_name(thread) {
+        None => format!("thread #{place}"),
+        Some(name) => name
+            .split(' ')
+            .map(|word| if word == number { format!("#{place}") } else { word.to_owned() })
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 

@@ -63,8 +63,13 @@ impl Assembler {
         let (first, last) = self.extent.unwrap_or_default();
         let ranges = std::mem::take(&mut self.ranges);
         let has_steps = !ranges.is_empty();
-        let whole = (0, Run { start: first, end: last.saturating_add(1), track: Track(0) });
-        let runs = Runs::new(if has_steps { ranges } else { vec![whole] });
+        let whole = Run { start: first, end: last.saturating_add(1), track: Track(0) };
+        let runs = Runs::new(match () {
+            () if has_steps => ranges,
+            // Without a thread nothing ran.
+            () if self.tracks.all().next().is_none() => Vec::new(),
+            () => vec![(0, whole)],
+        });
         let has_devices = !self.devices.is_empty();
         let (mut scopes, mut kernels) = (Scopes::default(), Kernels::default());
         let mut records = Sorter::<RecordRow>::new(&scratch);
@@ -161,7 +166,8 @@ impl Assembler {
             graph: String::new(),
             producer: about.producer.clone(),
         };
-        let engine = EngineInfo::new(about.producer.clone(), about.version.clone(), Fidelity::Optimised);
+        let version = if about.version.is_empty() { "of unknown version" } else { &about.version };
+        let engine = EngineInfo::new(about.producer.clone(), version, Fidelity::Optimised);
         let host = HostInfo { name: about.host.clone(), cpu: about.cpu.clone(), processors: 0, system: String::new() };
         let process = ProcessInfo {
             pid: about.process,
