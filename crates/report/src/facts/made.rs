@@ -36,6 +36,7 @@ pub(crate) fn account(runs: RunCounts, operators: Vec<OperatorTimes>) -> Account
         runs,
         run: RunTimes::default(),
         shares: None,
+        devices: Vec::new(),
         time_resolution_ns: 1,
         engine_profile: None,
         untimed: None,

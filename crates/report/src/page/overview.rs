@@ -240,6 +240,32 @@ fn shares(html: &mut Html, run: &RunFacts) {
     if let Some(shares) = &account.shares {
         shares_of(html, shares, account.run.median_ns);
     }
+    devices::devices(html, &account.devices);
+}
+
+/// A part of a run: its median time, and its share in percent.
+struct Part {
+    name: &'static str,
+    nanos: f64,
+    percent: f64,
+    class: &'static str,
+}
+
+/// Writes parts of a run as a table whose rows have bars.
+fn parts_table(html: &mut Html, parts: impl Iterator<Item = Part>) {
+    html.within("table", &[("class", "shares")], |html| {
+        html.raw("<thead><tr><th scope=\"col\">Part</th><th scope=\"col\" class=\"n\">Median</th><th scope=\"col\" class=\"n\">Share</th><td></td></tr></thead>");
+        html.within("tbody", &[], |html| {
+            for part in parts {
+                html.within("tr", &[], |html| {
+                    html.element("th", &[("scope", "row")], part.name);
+                    html.element("td", &[("class", "n")], duration(part.nanos));
+                    html.element("td", &[("class", "n")], percent(part.percent));
+                    html.within("td", &[("class", "b")], |html| bar(html, part.percent, part.class));
+                });
+            }
+        });
+    });
 }
 
 /// Writes the parts of a run that takes `median` nanoseconds.
@@ -258,20 +284,17 @@ fn shares_of(html: &mut Html, shares: &Shares, median: f64) {
         _ => true,
     };
     html.element("h4", &[], "Where the time of a run goes");
-    html.within("table", &[("class", "shares")], |html| {
-        html.raw("<thead><tr><th scope=\"col\">Part</th><th scope=\"col\" class=\"n\">Median</th><th scope=\"col\" class=\"n\">Share</th><td></td></tr></thead>");
-        html.within("tbody", &[], |html| {
-            for (name, share, class) in rows.into_iter().filter(|(name, share, _)| is_shown(name, share)) {
-                html.within("tr", &[], |html| {
-                    html.element("th", &[("scope", "row")], name);
-                    html.element("td", &[("class", "n")], duration(share.median_ns));
-                    let part = if median > 0.0 { 100.0 * share.median_ns / median } else { 0.0 };
-                    html.element("td", &[("class", "n")], percent(part));
-                    html.within("td", &[("class", "b")], |html| bar(html, part, class));
-                });
-            }
-        });
-    });
+    let shown = rows.into_iter().filter(|(name, share, _)| is_shown(name, share));
+    let of_median = |nanos: f64| if median > 0.0 { 100.0 * nanos / median } else { 0.0 };
+    parts_table(
+        html,
+        shown.map(|(name, share, class)| Part {
+            name,
+            nanos: share.median_ns,
+            percent: of_median(share.median_ns),
+            class,
+        }),
+    );
     let text = "Medians over the recorded runs, and what they are of the median run. Medians of parts need not make 100 % together.";
     html.element("p", &[("class", "hint")], text);
     // The result of a benchmark shows this number as (between).
@@ -305,5 +328,6 @@ pub(super) fn surroundings(html: &mut Html, place: &RunOnPage<'_>) -> Result<(),
     Ok(())
 }
 
+mod devices;
 #[cfg(test)]
 mod tests;

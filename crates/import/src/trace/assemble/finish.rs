@@ -147,11 +147,8 @@ impl Assembler {
     fn manifest(&self, source: &Source<'_>, first: u64, devices: &[DeviceInfo]) -> Manifest {
         let about = &self.about;
         let left_out: u64 = self.not_imported.values().sum();
-        let not_imported = self.not_imported.iter().map(|((kind, name), count)| NotImported {
-            kind: kind.clone(),
-            name: name.clone(),
-            count: *count,
-        });
+        let not_imported =
+            self.all_not_imported().into_iter().map(|((kind, name), count)| NotImported { kind, name, count });
         let imported = ImportedFrom {
             format: source.format.to_owned(),
             events: self.imported + left_out,

@@ -55,7 +55,7 @@ pub(crate) struct Assembler {
     pub(super) extent: Option<(u64, u64)>,
     pub(super) imported: u64,
     /// By kind and name.
-    pub(super) not_imported: BTreeMap<(String, String), u64>,
+    pub(super) not_imported: HashMap<(NameNumber, NameNumber), u64>,
     pub(super) damage: Vec<String>,
     pub(super) cancel: Arc<AtomicBool>,
     /// What was handed over, for the tests of the readers.
@@ -86,7 +86,7 @@ impl Assembler {
             devices: BTreeMap::new(),
             extent: None,
             imported: 0,
-            not_imported: BTreeMap::new(),
+            not_imported: HashMap::default(),
             damage: Vec::new(),
             cancel,
             #[cfg(test)]
@@ -200,10 +200,16 @@ impl Assembler {
         if times == 0 {
             return;
         }
-        let key = (kind.to_owned(), name.to_owned());
+        let key = (self.names.number(kind), self.names.number(name));
         let is_full = self.not_imported.len() >= MOST_NAMES && !self.not_imported.contains_key(&key);
-        let key = if is_full { (kind.to_owned(), "(of other names)".to_owned()) } else { key };
+        let key = if is_full { (key.0, self.names.number("(of other names)")) } else { key };
         *self.not_imported.entry(key).or_default() += times;
+    }
+
+    /// Returns all that was counted as not imported, by kind and name.
+    pub fn all_not_imported(&self) -> BTreeMap<(String, String), u64> {
+        let text = |number| self.names.text(number).to_owned();
+        self.not_imported.iter().map(|((kind, name), count)| ((text(*kind), text(*name)), *count)).collect()
     }
 
     /// Notes that the file is damaged: a sentence that says where, and what was lost. What could be read is imported.
@@ -222,12 +228,7 @@ impl Assembler {
 impl Assembler {
     /// Returns how many events were counted as not imported, by kind and name.
     pub fn not_imported_of(&self, kind: &str, name: &str) -> u64 {
-        self.not_imported.get(&(kind.to_owned(), name.to_owned())).copied().unwrap_or(0)
-    }
-
-    /// Returns all that was counted as not imported.
-    pub fn all_not_imported(&self) -> &BTreeMap<(String, String), u64> {
-        &self.not_imported
+        self.all_not_imported().get(&(kind.to_owned(), name.to_owned())).copied().unwrap_or(0)
     }
 
     /// Returns what was found damaged.
