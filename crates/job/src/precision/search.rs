@@ -2,7 +2,7 @@
 //!
 //! Candidates are ordered, the most suspect first. The first one that must be kept is the last of the shortest prefix
 //! with which the target is met; it is found by doubling and halving. It is kept from then on, and the search goes on
-//! among the candidates before it. This takes about k log2(n) trials for k operators of n, fewer if the order is good.
+//! among the candidates before it, by halving alone. This takes about k log2(n) trials for k operators of n, fewer if the order is good.
 //!
 //! Nothing relies on more operators being better: a set counts only if it was tried. At the end each operator is removed
 //! once more, and the set is final when the target is missed without any one of them.
@@ -42,9 +42,6 @@ pub(super) type Trial<'a, E> = dyn FnMut(&Kept, bool) -> Result<Verdict, Cut<E>>
 /// Is told of a set that is better than all before.
 pub(super) type Improved<'a, E> = dyn FnMut(&Kept) -> Result<(), Cut<E>> + 'a;
 
-/// Among so many candidates, the last one that must be kept is found by halving alone.
-const FEW: usize = 16;
-
 /// Searches among `candidates` candidates. `best` is called with each set that is better than all before. All of them
 /// together meet the target: that is the reference itself. `suspects` is the number of candidates at the front that
 /// probably suffice. `trial` is told whether its value shall be that of all inputs.
@@ -78,12 +75,8 @@ pub(super) fn search<E>(
             break;
         }
         let (mut missed, mut met) = (0, end);
-        // Halving alone is best among few.
-        let mut length = match () {
-            () if required.is_empty() => suspects.max(1),
-            () if end > FEW => 1,
-            () => end,
-        };
+        // If the order is good, few are before the first one. If it is not, doubling costs more than halving.
+        let mut length = if required.is_empty() { suspects.max(1) } else { end };
         while length < met {
             if attempt(length, &required)? {
                 met = length;
