@@ -153,6 +153,7 @@ fn exit(report: &PrecisionReport) -> Exit {
 fn described(step: Step) -> String {
     match step {
         Step::Operators(set, sets) => format!("looking at every operator alone, inputs {set} of {sets}"),
+        Step::Noise => "measuring the noise of float32".to_owned(),
         Step::Trial(size, best) => format!("trying {size} operators in float32; the best so far keeps {best}"),
         Step::HeldOut => "measuring the written model".to_owned(),
     }

@@ -73,6 +73,7 @@ impl PrecisionJob {
             return Err(PrecisionError::NothingToLower { model: self.graph.source.path.clone(), to: self.to });
         }
         let looked = self.look(&session, conversion, sets, limits, &tell).map_err(|error| limits.reason(error))?;
+        tell(Progress::Noise);
         let Noise { value: noise, unknown: noise_unknown, between: noise_between } =
             self.noise(&session, &looked.samples, limits)?;
         let runs = looked.runs + seen as f64;

@@ -89,6 +89,8 @@ pub struct PrecisionHooks<'a> {
 pub enum Progress {
     /// Looks at every operator on its own, on this set of inputs of so many.
     Operators(usize, usize),
+    /// Measures how far two ways to compute in float32 differ.
+    Noise,
     /// Tries a set of this many operators; the best so far has as many as the second number says.
     Trial(usize, usize),
     /// Measures the written file.
