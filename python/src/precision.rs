@@ -131,6 +131,7 @@ fn time(name: &str, seconds: f64) -> PyResult<Duration> {
 fn described(step: Step) -> String {
     match step {
         Step::Operators(set, sets) => format!("looking at every operator alone, inputs {set} of {sets}"),
+        Step::Noise => "measuring the noise of float32".to_owned(),
         Step::Trial(size, best) => {
             format!("trying {} in float32; the best so far keeps {best}", counted(size, "operator"))
         }

@@ -1,7 +1,7 @@
-"""Converts a model with AutoCast of NVIDIA's Model Optimizer: autocast.py MODEL DIRECTORY-OF-NPZ OUTPUT NODES
+"""Converts a model with AutoCast of NVIDIA's Model Optimizer: autocast.py MODEL DIRECTORY-OF-NPZ OUTPUT NODES [KEEP]
 
 Runs in a Python of its own. NODES gets, as JSON, each node of the graph that AutoCast classified: its inputs and outputs, and whether it
-is kept in float32.
+is kept in float32. With KEEP, a file with the names of nodes, these are kept and nothing else: AutoCast's own rules are switched off.
 
 The package asks for PyTorch, which takes gigabytes; but AutoCast itself uses none of it. An empty module takes its place while it
 is imported: if anything of it were used, it would be an error.
@@ -10,6 +10,8 @@ is imported: if anything of it were used, it would be an error.
 import importlib.machinery
 import json
 import os
+import pathlib
+import re
 import sys
 import types
 
@@ -25,7 +27,12 @@ from modelopt.onnx.autocast.nodeclassifier import NodeClassifier  # noqa: E402
 
 del sys.modules["torch"]  # polygraphy would take it for the real one
 
-path, inputs, output, told = sys.argv[1:]
+path, inputs, output, told, *keep = sys.argv[1:]
+rules = {"calibration_data": inputs}
+if keep:
+    # Its list is of regular expressions, which match the beginning of a name.
+    names = [f"{re.escape(name)}$" for name in pathlib.Path(keep[0]).read_text().splitlines()]
+    rules |= {"nodes_to_exclude": names, "data_max": float("inf"), "init_max": float("inf")}
 classify = NodeClassifier.run
 
 
@@ -40,7 +47,7 @@ def run(self, *given, **named):
 
 NodeClassifier.run = run
 try:
-    converted = convert_to_mixed_precision(path, low_precision_type="fp16", keep_io_types=True, calibration_data=inputs)
+    converted = convert_to_mixed_precision(path, low_precision_type="fp16", keep_io_types=True, **rules)
 except KeyError:
     # In bodies, AutoCast takes it for granted that id() of a node stays the same. So it does in this implementation, which is slow.
     slow = {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}

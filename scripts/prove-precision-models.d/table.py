@@ -1,13 +1,16 @@
 """The results as text and as a page."""
 
+import datetime
 import math
+import pathlib
 import re
 
 INTRO = """# Half precision on third-party models
 
 This page shows what `opscope precision --to fp16` finds for models that others made, beside two other tools.
 `scripts/prove-precision-models --write` generates it. The models are those of [models.md](models.md), and some of the package onnx with
-random weights. Each has 16 sets of inputs: the search sees 8 of them, and the values below are those of the other 8.
+random weights. Each has 16 sets of inputs: the search sees 8 of them, and the values below are those of the other 8. The last model was
+tried on {date}, on {processor}.
 
 """
 
@@ -108,7 +111,7 @@ def holds(results):
 def page(results, modelopt):
     results = sorted(results, key=lambda each: each["bytes"])
     runs = [each["found"]["full_runs"] for each in results if "found" in each]
-    text = INTRO + counts(results) + f" A search took {sum(runs) / len(runs):.1f} runs in the mean, {max(runs):.1f} at most.\n"
+    text = INTRO.format(date=datetime.date.today().isoformat(), processor=processor()) + counts(results) + f" A search took {sum(runs) / len(runs):.1f} runs in the mean, {max(runs):.1f} at most.\n"
     text += READING.format(modelopt=modelopt.replace("==", " ")) + "\n## fp16\n\n"
     text += table(
         ["model", "MB", "target", "kept", "time", "runs", "held out", "AutoCast kept", "time", "held out", "first", "last", "result"],
@@ -125,6 +128,12 @@ def page(results, modelopt):
     if faulty:
         text += "\n## What is wrong with ours\n\n" + "\n".join(faulty).replace("|", "\\|") + "\n"
     return text + memory(results)
+
+
+def processor():
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{len(names)} cores of an {names[0]}" if names else "an unknown processor"
 
 
 def memory(results):

@@ -17,10 +17,10 @@ MOST_RUNS = 40
 
 
 def run(line, log, seconds):
-    """Runs a command; its exit code (None if it took too long), the seconds that it took, and the largest resident size in bytes."""
+    """Runs a command in the directory of its log; its exit code (None if it took too long), the seconds that it took, and the largest resident size in bytes."""
     started, largest = time.monotonic(), 0
     with open(log, "wb") as said:
-        process = subprocess.Popen([str(part) for part in line], stdout=said, stderr=subprocess.STDOUT)
+        process = subprocess.Popen([str(part) for part in line], stdout=said, stderr=subprocess.STDOUT, cwd=log.parent)
         while process.poll() is None:
             largest = max(largest, resident(process.pid))
             if time.monotonic() - started > seconds:

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use clap::Args;
 use opscope::text::{counted, grouped, shown_size};
@@ -11,7 +11,6 @@ use opscope_import::{
     is_foreign_dump,
 };
 use serde_json::{Value, json};
-use signal_hook::consts::SIGINT;
 
 use crate::exit::{Exit, Failure};
 use crate::precision::cancelled;
@@ -43,13 +42,16 @@ pub struct ImportArguments {
     quiet: bool,
 }
 
+/// A flag that Ctrl-C sets, and the number of the signal.
+type Stop = (Arc<AtomicBool>, Arc<AtomicUsize>);
+
 /// How many kinds of events that were not imported are printed.
 const MOST_KINDS: usize = 8;
 
 /// Runs the command.
 pub fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
-    let cancel = cancelled()?;
+    let stop = cancelled()?;
     let name = match &arguments.output_dirname {
         Some(name) => name.clone(),
         None => PathBuf::from(name_of(&arguments.sources[0])?),
@@ -57,7 +59,7 @@ pub fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
     if let [source] = &arguments.sources[..]
         && is_foreign_dump(source)
     {
-        return dump(arguments, source, &arguments.output.join("dump").join(name), cancel);
+        return dump(arguments, source, &arguments.output.join("dump").join(name), &stop);
     }
     let place = arguments.output.join("profiler").join(name);
     let steps = match &arguments.run {
@@ -70,7 +72,7 @@ pub fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
             1 => place.clone(),
             _ => place.join(format!("rank{number}")),
         };
-        imported.push(import_one(source, &directory, &steps, &cancel, arguments.quiet)?);
+        imported.push(import_one(source, &directory, &steps, &stop, arguments.quiet)?);
     }
     if arguments.json {
         let traces: Vec<Value> =
@@ -88,12 +90,7 @@ pub fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
 }
 
 /// Imports a dump.
-fn dump(
-    arguments: &ImportArguments,
-    source: &Path,
-    directory: &Path,
-    cancel: Arc<AtomicBool>,
-) -> Result<Exit, Failure> {
+fn dump(arguments: &ImportArguments, source: &Path, directory: &Path, stop: &Stop) -> Result<Exit, Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
     if let Some(run) = &arguments.run {
         return Err(Failure::wrong_use(format!("--run {run} is for traces, and {} is a dump", source.display())));
@@ -105,9 +102,10 @@ fn dump(
         let all = read.fetch_add(bytes, Ordering::Relaxed) + bytes;
         shown.message(format!("{} of tensors", shown_size(all)));
     };
-    let imported = import_dump(source, directory, &DumpOptions { cancel, progress: Some(Arc::new(told)) });
+    let imported =
+        import_dump(source, directory, &DumpOptions { cancel: Arc::clone(&stop.0), progress: Some(Arc::new(told)) });
     progress.finish();
-    let imported = imported.map_err(failure)?;
+    let imported = imported.map_err(|error| failure(error, stop))?;
     if arguments.json {
         let directories: Vec<_> = imported.directories.iter().map(|path| path.to_string_lossy()).collect();
         print_json(json!({
@@ -140,24 +138,24 @@ fn import_one(
     source: &Path,
     directory: &Path,
     steps: &Steps,
-    cancel: &Arc<AtomicBool>,
+    stop: &Stop,
     quiet: bool,
 ) -> Result<ImportedTrace, Failure> {
     let progress = Arc::new(Progress::new(quiet));
     let shown = Arc::clone(&progress);
     let options = TraceOptions {
         steps: steps.clone(),
-        cancel: Arc::clone(cancel),
+        cancel: Arc::clone(&stop.0),
         progress: Some(Arc::new(move |done, all| shown.advanced(done, all))),
     };
     let imported = import_trace(source, directory, &options);
     progress.finish();
-    imported.map_err(failure)
+    imported.map_err(|error| failure(error, stop))
 }
 
-fn failure(error: ImportError) -> Failure {
+fn failure(error: ImportError, stop: &Stop) -> Failure {
     match error {
-        ImportError::Cancelled => std::process::exit(128 + SIGINT),
+        ImportError::Cancelled => std::process::exit(128 + stop.1.load(Ordering::Relaxed) as i32),
         ImportError::Unknown { .. } | ImportError::Io { action: "read", .. } => Failure::wrong_use(error),
         _ => Failure::failed(error),
     }

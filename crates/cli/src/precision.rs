@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::process;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -125,11 +126,15 @@ pub fn run(arguments: &PrecisionArguments) -> Result<Exit, Failure> {
         output: arguments.output.clone(),
         time: arguments.budget,
     };
-    let cancelled = cancelled()?;
+    let (cancelled, signal) = cancelled()?;
     let progress = Progress::new(arguments.quiet);
     let tell = |step| progress.message(described(step));
     let report = job.run(&PrecisionHooks { cancelled: Some(&cancelled), progress: Some(&tell) });
     progress.finish();
+    if let Err(error @ PrecisionError::Cancelled) = &report {
+        eprintln!("{error}");
+        process::exit(128 + signal.load(Ordering::Relaxed) as i32);
+    }
     let report = report.map_err(|error| failure(error, &job, arguments))?;
     match arguments.json {
         true => print_json(report.json())?,
@@ -148,20 +153,22 @@ fn exit(report: &PrecisionReport) -> Exit {
 fn described(step: Step) -> String {
     match step {
         Step::Operators(set, sets) => format!("looking at every operator alone, inputs {set} of {sets}"),
+        Step::Noise => "measuring the noise of float32".to_owned(),
         Step::Trial(size, best) => format!("trying {size} operators in float32; the best so far keeps {best}"),
         Step::HeldOut => "measuring the written model".to_owned(),
     }
 }
 
-/// Returns a flag that the first Ctrl-C or SIGTERM sets. The second one ends the process.
-pub fn cancelled() -> Result<Arc<AtomicBool>, Failure> {
-    let cancelled = Arc::new(AtomicBool::new(false));
+/// Returns a flag that the first Ctrl-C or SIGTERM sets, and the number of the signal. The second one ends the process.
+pub fn cancelled() -> Result<(Arc<AtomicBool>, Arc<AtomicUsize>), Failure> {
+    let (cancelled, number) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&cancelled))
+            .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(&number), signal as usize))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&cancelled)))
             .map_err(|error| Failure::failed(format!("no handler for signals can be installed: {error}")))?;
     }
-    Ok(cancelled)
+    Ok((cancelled, number))
 }
 
 /// Returns the inputs: files, or several sets of random data.

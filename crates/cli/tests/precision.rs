@@ -103,6 +103,19 @@ fn a_model_that_loses_nothing_keeps_nothing() {
 }
 
 #[test]
+fn a_constant_that_the_type_does_not_have_is_rounded_whatever_shape_the_engine_gives_it() {
+    let place = Workplace::new();
+    // Rounded to fp16, the divisor is zero. The engine makes it a tensor of as many dimensions as x has.
+    let nodes = [node("divided", "Div", &["x", "small"], &["d"]), node("end", "Tanh", &["d"], &["y"])];
+    place.write("m.onnx", weighted(&[("x", &["2", "4"])], &nodes, &[("small", &[2e-8])], &[("y", &["2", "4"])]));
+    let ended = end(&mut place.command(&["precision", "m.onnx", "--to", "fp16", "--output", "out"]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = place.json("out/precision.json");
+    assert_eq!(kept(&report), ["divided", "end"][..kept(&report).len()], "{report}");
+    assert_ne!(kept(&report).len(), 0);
+}
+
+#[test]
 fn a_target_below_the_noise_is_told_from_one_that_is_missed() {
     let place = Workplace::new();
     let ended = search(&place, &["--keep-within", "sqnr >= 400"]);
@@ -241,15 +254,18 @@ fn a_search_that_is_killed_in_a_check_goes_on_with_it() {
 fn ctrl_c_ends_with_the_best_so_far_and_the_same_command_goes_on() {
     let place = Workplace::new();
     // The first call is with the original, the second with nothing kept, the third with the front of the order.
-    let ended = search(&place, &["--check", &check(&place, 2, "kill -INT $PPID")]);
-    assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(ended.stdout.contains("nothing was found in time"), "{ended:?}");
-    assert!(!place.path("out/rms_norm_fp16.onnx").exists());
+    for (call, signal, code) in [(1, "INT", 130), (2, "INT", 130), (2, "TERM", 143)] {
+        let ended = search(&place, &["--check", &check(&place, call, &format!("kill -{signal} $PPID"))]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(code), ""), "{ended:?}");
+        assert!(ended.stderr.contains("interrupted before a set of operators was found"), "{ended:?}");
+        assert!(!place.path("out/rms_norm_fp16.onnx").exists());
+    }
     let ended = search(&place, &["--check", &check(&place, 4, "kill -INT $PPID")]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(ended.stdout.contains("the search was cut short; the same command goes on with it"), "{ended:?}");
     let report = place.json("out/precision.json");
     assert_eq!((&report["minimal"], kept(&report).len()), (&false.into(), place.text("out/keep.txt").lines().count()));
+    assert_eq!(report["interrupted"], true);
     Graph::load(&place.path("out/rms_norm_fp16.onnx")).unwrap();
     let ended = search(&place, &["--check", &check(&place, 0, "true")]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -324,6 +340,14 @@ fn names_that_would_move_the_cursor_are_printed_as_escapes() {
         }
         assert!(ended.stdout.contains("FORGED"), "{ended:?}");
     }
+    // A list of lines cannot name them.
+    assert_eq!(place.text("out/keep.txt"), "");
+    let report = place.json("out/precision.json");
+    assert!(!kept(&report).is_empty());
+    assert!(report["kept"].as_array().unwrap().iter().all(|kept| kept["listed"] == false), "{report}");
+    let ended = end(&mut place.command(&["precision", "m.onnx", "--to", "fp16", "--output", "out"]));
+    let lacks = format!("lacks {} node", kept(&report).len());
+    assert!(ended.stdout.contains(&lacks), "{ended:?}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl Call {
 fn meaning(code: i32) -> &'static str {
     match code {
         2 => "the arguments or an input are wrong",
-        3 => "data is missing",
+        3 => "data is missing, or a search was cut short",
         4 => "the two differ",
         _ => "it failed",
     }

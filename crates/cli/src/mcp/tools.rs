@@ -10,8 +10,9 @@ pub struct WrongCall(String);
 /// What an agent reads first.
 pub const INSTRUCTIONS: &str = "opscope shows what an accelerator does while it runs a model. Begin with inspect. \
 benchmark says how fast a model is and which operators take the time, compare names the first operator that two sides \
-compute differently, debug stops at operators and shows their tensors, and the torch tools watch PyTorch programs. Every \
-answer is what the command of the same name prints; help has its options.";
+compute differently, debug stops at operators and shows their tensors, precision finds what must stay in float32, reduce \
+makes a model that fails small, and torch watches PyTorch programs. Every answer is what the command of the same name \
+prints; help has its options.";
 
 /// A tool.
 struct Tool {
@@ -37,6 +38,8 @@ struct Argument {
 enum Becomes {
     /// A word of its own.
     Word,
+    /// One of these words, before all others.
+    Subcommand(&'static [&'static str]),
     /// An option with this name and the value: a text or a number.
     Option(&'static str),
     /// An option with this name, if the value is true.
@@ -65,15 +68,7 @@ const fn optional(name: &'static str, purpose: &'static str, becomes: Becomes) -
 }
 
 const OUTPUT: Argument = optional("output", "the directory for results", Becomes::Option("--output"));
-const PROCESS: Argument = optional(
-    "process",
-    "the number of a process that was started with OPSCOPE_TORCH=serve",
-    Becomes::Option("--attach"),
-);
-const STEPS: Argument =
-    optional("steps", "how many steps, or A..B of a program that is started", Becomes::Option("--steps"));
-const PROGRAM: Argument =
-    optional("program", "the program to start, word by word, instead of a process", Becomes::Program);
+const BUDGET: Argument = optional("budget", "how long it may take, such as 90s or 10m", Becomes::Option("--budget"));
 
 /// All tools.
 const TOOLS: &[Tool] = &[
@@ -137,48 +132,67 @@ const TOOLS: &[Tool] = &[
         command: &["debug", "--batch"],
     },
     Tool {
-        name: "torch_dump",
-        purpose: "Write what modules or operators of a PyTorch program compute into a dump. Needs the package for \
-                  Python.",
+        name: "precision",
+        purpose: "Find the operators of a float32 model that must stay in float32 when the others compute in fp16, bf16 or \
+                  int8, and write that model and the list. May take long; a budget ends it with the best so far, and the \
+                  same call goes on.",
         only_reads: false,
         arguments: &[
-            PROCESS,
-            STEPS,
-            optional("level", "module or op", Becomes::Option("--level")),
-            optional("statistics", "only statistics of the tensors", Becomes::Switch("--statistics")),
-            OUTPUT,
+            required("model", "the ONNX file, in float32", Becomes::Word),
+            required("to", "fp16, bf16 or int8", Becomes::Option("--to")),
+            required("output", "the directory for results", Becomes::Option("--output")),
+            optional(
+                "input",
+                "files or directories of inputs, with commas; random without",
+                Becomes::Option("--input"),
+            ),
+            optional("keep_within", "the target, such as cosine >= 0.999", Becomes::Option("--keep-within")),
+            BUDGET,
             OPTIONS,
-            PROGRAM,
         ],
-        command: &["torch", "dump"],
+        command: &["precision"],
     },
     Tool {
-        name: "torch_watch",
-        purpose: "Name the first NaN of a PyTorch program: operator, module, source line, its inputs. Needs the package for \
-                  Python.",
+        name: "reduce",
+        purpose: "Find the smallest model that still fails in the same way, and write it with its inputs.",
         only_reads: false,
         arguments: &[
-            PROCESS,
-            STEPS,
-            optional("nonfinite", "nan or any", Becomes::Option("--nonfinite")),
+            required("model", "the ONNX file that fails", Becomes::Word),
+            required(
+                "fails",
+                "first nonfinite, engines differ, plan differs, error 'TEXT', crash, or command 'CMD {model} {inputs}'",
+                Becomes::Option("--fails"),
+            ),
+            required("output", "the file of the smaller model", Becomes::Option("--output")),
+            optional("input", "the inputs that it fails with; random without", Becomes::Option("--input")),
+            optional("anonymise", "replace names and numbers", Becomes::Switch("--anonymise")),
+            BUDGET,
             OPTIONS,
-            PROGRAM,
         ],
-        command: &["torch", "watch"],
+        command: &["reduce"],
     },
     Tool {
-        name: "torch_profile",
-        purpose: "Record when modules or operators of a PyTorch program are executed. Needs the package for Python.",
+        name: "torch",
+        purpose: "Watch a PyTorch program: dump writes what modules or operators compute, profile records when they are \
+                  executed, watch names the first NaN with its operator, module, source line and inputs. Needs the package \
+                  for Python.",
         only_reads: false,
         arguments: &[
-            PROCESS,
-            STEPS,
-            optional("level", "module or op", Becomes::Option("--level")),
+            required("what", "dump, profile or watch", Becomes::Subcommand(&["dump", "profile", "watch"])),
+            optional(
+                "process",
+                "the number of a process that was started with OPSCOPE_TORCH=serve",
+                Becomes::Option("--attach"),
+            ),
+            optional("program", "the program to start, word by word, instead of a process", Becomes::Program),
+            optional("steps", "how many steps, or A..B of a program that is started", Becomes::Option("--steps")),
+            optional("level", "of dump and profile: module or op", Becomes::Option("--level")),
+            optional("statistics", "of dump: only statistics of the tensors", Becomes::Switch("--statistics")),
+            optional("nonfinite", "of watch: nan or any", Becomes::Option("--nonfinite")),
             OUTPUT,
             OPTIONS,
-            PROGRAM,
         ],
-        command: &["torch", "profile"],
+        command: &["torch"],
     },
     Tool {
         name: "report",
@@ -231,6 +245,7 @@ impl Tool {
         let described = |argument: &Argument| {
             let kind = match argument.becomes {
                 Becomes::Word => json!({ "type": "string" }),
+                Becomes::Subcommand(words) => json!({ "type": "string", "enum": words }),
                 Becomes::Option(_) => json!({ "type": ["string", "number"] }),
                 Becomes::Switch(_) => json!({ "type": "boolean" }),
                 Becomes::Each(_) | Becomes::Words | Becomes::Program => {
@@ -287,6 +302,10 @@ impl Tool {
             };
             match argument.becomes {
                 Becomes::Word => behind.push(text()?),
+                Becomes::Subcommand(known) => match value.as_str().filter(|word| known.contains(word)) {
+                    Some(word) => words.insert(self.command.len(), word.to_owned()),
+                    None => return Err(wrong(&format!("one of {}", known.join(", ")))),
+                },
                 Becomes::Option(name) => words.push(format!("{name}={}", text()?)),
                 Becomes::Switch(name) => match value.as_bool() {
                     Some(true) => words.push(name.to_owned()),
@@ -328,8 +347,13 @@ mod tests {
         assert_eq!(of("inspect", json!({ "path": "-x.onnx", "operators": false })).unwrap(), "inspect -- -x.onnx");
         let debug = json!({ "process": 12, "commands": ["break a", "continue"] });
         assert_eq!(of("debug", debug).unwrap(), "debug --batch --attach=12 -ex break a -ex continue");
-        let watch = json!({ "program": ["python", "train.py", "--bf16"], "nonfinite": "any" });
-        assert_eq!(of("torch_watch", watch).unwrap(), "torch watch --nonfinite=any -- python train.py --bf16");
+        let watch = json!({ "what": "watch", "program": ["python", "train.py", "--bf16"], "nonfinite": "any" });
+        assert_eq!(of("torch", watch).unwrap(), "torch watch --nonfinite=any -- python train.py --bf16");
+        let precision = json!({ "model": "m.onnx", "to": "fp16", "output": "out", "keep_within": "argmax >= 1" });
+        let words = "precision --to=fp16 --output=out --keep-within=argmax >= 1 m.onnx";
+        assert_eq!(of("precision", precision).unwrap(), words);
+        let reduce = json!({ "model": "m.onnx", "fails": "crash", "output": "s.onnx", "anonymise": true });
+        assert_eq!(of("reduce", reduce).unwrap(), "reduce --fails=crash --output=s.onnx --anonymise m.onnx");
         assert_eq!(of("engines", Value::Null).unwrap(), "engines");
     }
 
@@ -349,6 +373,7 @@ mod tests {
                 json!({ "path": "a", "row": 3 }),
                 "inspect has no argument 'row'; it has path, operators, rows, options",
             ),
+            ("torch", json!({ "what": "run" }), "'what' of torch is one of dump, profile, watch, not \"run\""),
             ("debug", json!({ "commands": "break" }), "'commands' of debug is a list of texts, not \"break\""),
             ("engines", json!([]), "the arguments of a tool are an object"),
         ] {

@@ -16,6 +16,7 @@ use opscope_sys::Mutex;
 use opscope_tensor::{Tensor, TensorError, TensorView};
 
 use super::errors::OperatorError;
+use super::limits::Limits;
 use super::lowered_run::{RoundedSlots, cannot_round};
 
 /// What was measured at each operator.
@@ -32,18 +33,19 @@ pub(super) struct Measured {
 /// can be lowered, given the reference's inputs, and its time in the reference. Returns the reference's outputs.
 ///
 /// # Errors
-/// Returns an error if the engine fails.
+/// Returns an error if the engine fails, or stops because the search is over.
 pub(super) fn measure(
     plan: &dyn Plan,
     inputs: &[Tensor],
     slots: &[Option<RoundedSlots>],
     lowering: &Lowering<'_>,
     measured: &mut [Measured],
+    limits: Limits<'_>,
 ) -> Result<Vec<Tensor>, EngineError> {
     let wanted: Vec<bool> =
         slots.iter().map(|slots| slots.as_ref().is_some_and(|slots| slots.outputs.contains(&true))).collect();
     let errors = Mutex::new(vec![OperatorError::default(); measured.len()]);
-    let outputs = beside((plan, plan), inputs, &wanted, measured, |reference| Rounded {
+    let outputs = beside((plan, plan), inputs, &wanted, measured, limits, |reference| Rounded {
         slots,
         lowering,
         wanted: &wanted,
@@ -66,18 +68,20 @@ pub(super) fn measure(
 /// Returns the reference's outputs.
 ///
 /// # Errors
-/// Returns an error if an engine fails.
+/// Returns an error if an engine fails, or stops because the search is over.
 pub(super) fn beside<O: RunObserver>(
     (original, other): (&dyn Plan, &dyn Plan),
     inputs: &[Tensor],
     wanted: &[bool],
     measured: &mut [Measured],
+    limits: Limits<'_>,
     observer: impl FnOnce(ReferenceOutputs) -> O,
 ) -> Result<Vec<Tensor>, EngineError> {
     let (sender, receiver) = sync_channel(1);
     let times: Vec<AtomicU64> = original.kernels().iter().map(|_| AtomicU64::new(0)).collect();
     let outputs = thread::scope(|scope| {
-        let reference = scope.spawn(|| run(original, RunId(0), inputs, Reference { wanted, sender, times: &times }));
+        let reference =
+            scope.spawn(|| run(original, RunId(0), inputs, Reference { wanted, sender, times: &times, limits }));
         let queue = Mutex::new((receiver, HashMap::new()));
         let beside = run(other, RunId(1), inputs, observer(ReferenceOutputs(queue)));
         let reference = reference.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -124,6 +128,7 @@ struct Reference<'a> {
     wanted: &'a [bool],
     sender: SyncSender<Outputs>,
     times: &'a [AtomicU64],
+    limits: Limits<'a>,
 }
 
 impl RunObserver for Reference<'_> {
@@ -138,6 +143,9 @@ impl RunObserver for Reference<'_> {
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
         let Some(operator) = dispatch.kernel.operator() else { return Action::Continue };
+        if self.limits.is_over() {
+            return Action::Stop("the search is over".to_owned());
+        }
         let copies: Result<Vec<_>, _> = outputs.iter().map(TensorView::to_tensor).collect();
         match copies {
             Ok(copies) => match self.sender.send((operator, copies)) {

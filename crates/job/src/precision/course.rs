@@ -9,15 +9,16 @@ use std::time::Instant;
 
 use opscope::engine::EngineSpec;
 use opscope::{Session, SessionError};
-use opscope_model::{Fidelity, Kernel, LoadOptions, NoObserver, Plan, RunId};
+use opscope_model::{Fidelity, Kernel, LoadOptions, Plan, RunId};
 use opscope_onnx::{Graph, Lowering, Operator, OperatorId, TensorInfo, ValueId, ValueTypes};
 use opscope_tensor::Tensor;
 use serde_json::json;
 
-use super::beside::{Measured, measure, run};
+use super::beside::{Measured, measure};
 use super::conversion::Conversion;
 use super::criterion::Criterion;
 use super::journal::{Journal, JournalError, Order};
+use super::limits::Limits;
 use super::lowered_run::RoundedSlots;
 use super::measuring::Noise;
 use super::order::{self, Candidate};
@@ -25,8 +26,8 @@ use super::quantised::measure_quantised;
 use super::quantizer::Quantizer;
 use super::report::{AllLow, KeptOperator, LookedAt, PrecisionReport};
 use super::search::{Cut, Found, Kept, Verdict, search};
-use super::trials::{Limits, Rounding, Sample, Trials};
-use super::written::Output;
+use super::trials::{Rounding, Sample, Trials};
+use super::written::{Output, is_a_line};
 use super::{PrecisionError, PrecisionHooks, PrecisionJob, Progress};
 
 /// The most sets of inputs that a search sees by default.
@@ -48,6 +49,9 @@ impl PrecisionJob {
     /// Returns an error if the model cannot be run, no operator can be lowered, or the results cannot be written.
     pub fn run(&self, hooks: &PrecisionHooks<'_>) -> Result<PrecisionReport, PrecisionError> {
         let tell = |progress| hooks.progress.iter().for_each(|told| told(progress));
+        let cancelled = hooks.cancelled.unwrap_or(Limits::NONE.cancelled);
+        // The search has a budget, and what comes before it and behind it has none.
+        let limits = Limits { cancelled, end: None };
         let (seen, held_out) = self.divide()?;
         let session = self.session(&self.engine, Arc::clone(&self.graph), Fidelity::Exact)?;
         let sets = (0..seen).map(|index| self.set(index)).collect::<Result<Vec<_>, _>>()?;
@@ -60,16 +64,18 @@ impl PrecisionJob {
                 Conversion::Float(&lowering)
             }
             None => {
-                quantizer = Quantizer::start(&self.python, &self.graph, &sets, &self.output)?;
+                let started = Quantizer::start(&self.python, &self.graph, &sets, &self.output);
+                quantizer = started.map_err(|error| limits.reason(error))?;
                 Conversion::Integers(&quantizer)
             }
         };
         if conversion.candidates().is_empty() {
             return Err(PrecisionError::NothingToLower { model: self.graph.source.path.clone(), to: self.to });
         }
-        let looked = self.look(&session, conversion, sets, &tell)?;
+        let looked = self.look(&session, conversion, sets, limits, &tell).map_err(|error| limits.reason(error))?;
+        tell(Progress::Noise);
         let Noise { value: noise, unknown: noise_unknown, between: noise_between } =
-            self.noise(&session, &looked.samples)?;
+            self.noise(&session, &looked.samples, limits)?;
         let runs = looked.runs + seen as f64;
         let mut report = PrecisionReport {
             schema: "opscope.precision/1",
@@ -92,6 +98,7 @@ impl PrecisionJob {
             candidates: conversion.candidates().len(),
             operators: self.graph.all_operators().filter(|operator| !operator.is_constant()).count(),
             minimal: false,
+            interrupted: false,
             written: None,
             list: None,
         };
@@ -101,9 +108,9 @@ impl PrecisionJob {
                 return Ok(report);
             }
             Criterion::Check(command) if !Criterion::check(command, &self.graph.source.path)? => {
-                return Err(PrecisionError::OriginalFails(command.clone()));
+                return Err(limits.reason(PrecisionError::OriginalFails(command.clone())));
             }
-            _ => {}
+            _ => limits.check()?,
         }
         let journal =
             Journal::open(&output.journal(), &self.identity(&session, &looked.samples)).map_err(
@@ -119,10 +126,7 @@ impl PrecisionJob {
             samples: looked.samples,
             criterion: &self.criterion,
             checked: output.tried(),
-            limits: Limits {
-                cancelled: hooks.cancelled.unwrap_or(Limits::NONE.cancelled),
-                end: self.time.and_then(|time| Instant::now().checked_add(time)),
-            },
+            limits: Limits { cancelled, end: self.time.and_then(|time| Instant::now().checked_add(time)) },
             journal,
             runs,
         };
@@ -131,7 +135,10 @@ impl PrecisionJob {
         let found = self.search(&mut trials, &candidates, &output, &mut report, &tell);
         output.remove_tried();
         report.full_runs = trials.runs / seen as f64;
-        let Some((kept, without)) = found? else {
+        let found = found?;
+        report.interrupted = limits.is_cancelled();
+        let Some((kept, without)) = found else {
+            limits.check()?;
             output.write_report(&report.json())?;
             return Ok(report);
         };
@@ -140,7 +147,12 @@ impl PrecisionJob {
         self.describe(&mut report, &kept, &without, &candidates, total, &output);
         tell(Progress::HeldOut);
         let kept = kept.iter().map(|place| candidates[*place].operator.id).collect();
-        self.measure_written(&mut report, &mut trials, &session, &kept, &output, held_out)?;
+        // What was found is measured in any case, unless the user ends that, too.
+        trials.limits = if report.interrupted { Limits::NONE } else { limits };
+        match self.measure_written(&mut report, &mut trials, &session, &kept, &output, held_out) {
+            Err(PrecisionError::Cancelled) => report.interrupted = true,
+            measured => measured?,
+        }
         output.write_report(&report.json())?;
         Ok(report)
     }
@@ -176,6 +188,7 @@ impl PrecisionJob {
         session: &Session,
         conversion: Conversion<'a>,
         sets: Vec<Vec<Tensor>>,
+        limits: Limits<'_>,
         tell: &dyn Fn(Progress),
     ) -> Result<Looked<'a>, PrecisionError> {
         let ids: HashSet<OperatorId> = conversion.candidates().iter().map(|operator| operator.id).collect();
@@ -192,13 +205,14 @@ impl PrecisionJob {
         let mut measured = vec![Measured::default(); self.graph.all_operators().count()];
         let (mut samples, mut runs, count) = (Vec::new(), 0.0, sets.len());
         for (index, inputs) in sets.into_iter().enumerate() {
+            limits.check()?;
             tell(Progress::Operators(index + 1, count));
             let plan = session.plan(&inputs)?;
             let mut rounding = None;
             let outputs = match (conversion, &quantised) {
                 (Conversion::Float(lowering), _) => {
                     let slots = RoundedSlots::of(&*plan, lowering, &ids, replaces_constants);
-                    let outputs = measure(&*plan, &inputs, &slots, lowering, &mut measured)?;
+                    let outputs = measure(&*plan, &inputs, &slots, lowering, &mut measured, limits)?;
                     let shown: HashSet<OperatorId> = plan.kernels().iter().filter_map(Kernel::operator).collect();
                     if replaces_constants && ids.is_subset(&shown) {
                         rounding = Some(Rounding { plan, slots, lowering });
@@ -208,9 +222,9 @@ impl PrecisionJob {
                 (_, Some(quantised)) => {
                     let plans = (&*plan, &*quantised.plan(&inputs)?);
                     let graphs = (&*self.graph, &**quantised.graph());
-                    measure_quantised(plans, graphs, &inputs, &in_order, &mut measured)?
+                    measure_quantised(plans, graphs, &inputs, &in_order, &mut measured, limits)?
                 }
-                (_, None) => run(&*plan, RunId(0), &inputs, NoObserver)?,
+                (_, None) => limits.run(session, RunId(0), &inputs)?,
             };
             runs += 2.0;
             samples.push(Sample { inputs, outputs, rounding });
@@ -340,6 +354,7 @@ impl PrecisionJob {
         let kept_operator = |(candidate, without): &(&Candidate<'_>, Option<&Verdict>)| KeptOperator {
             operator: candidate.operator.name.clone(),
             node: output.node(candidate.operator).to_owned(),
+            listed: is_a_line(output.node(candidate.operator)),
             op_type: candidate.operator.op_type.clone(),
             cause: candidate.cause(self.to),
             value_without: without.and_then(|verdict| verdict.value),

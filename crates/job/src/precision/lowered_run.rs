@@ -4,7 +4,7 @@
 //! outputs are rounded, too. This is what an exact run of the converted file computes, for any type, and the model is
 //! loaded only once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use opscope_model::{Action, Dispatch, Interest, Kernel, KernelInput, KernelSet, Plan, RunObserver};
 use opscope_onnx::{Lowering, OperatorId};
@@ -30,7 +30,12 @@ impl RoundedSlots {
         candidates: &HashSet<OperatorId>,
         constants: bool,
     ) -> Vec<Option<Self>> {
-        plan.kernels().iter().map(|kernel| Self::of_kernel(kernel, lowering, candidates, constants)).collect()
+        let kernels = plan.kernels();
+        let mut parts: HashMap<OperatorId, usize> = HashMap::new();
+        kernels.iter().filter_map(Kernel::operator).for_each(|id| *parts.entry(id).or_default() += 1);
+        let is_whole = |kernel: &Kernel| kernel.operator().is_some_and(|id| parts[&id] == 1);
+        let of = |kernel: &Kernel| Self::of_kernel(kernel, lowering, candidates, constants, is_whole(kernel));
+        kernels.iter().map(of).collect()
     }
 
     fn of_kernel(
@@ -38,6 +43,7 @@ impl RoundedSlots {
         lowering: &Lowering<'_>,
         candidates: &HashSet<OperatorId>,
         constants: bool,
+        is_whole: bool,
     ) -> Option<Self> {
         let operator = lowering.graph().operator(kernel.operator().filter(|id| candidates.contains(id))?);
         // A kernel may be a part of its operator. What it passes to another part is not rounded.
@@ -45,8 +51,19 @@ impl RoundedSlots {
             let slots = operator.inputs.iter().enumerate().filter(|(_, input)| **input == Some(value));
             slots.into_iter().any(|(slot, _)| lowering.lowers_input(operator, slot))
         };
-        let is_rounded =
-            |input: &KernelInput| (constants || !input.constant) && input.value.is_some_and(is_lowered_input);
+        // An engine may have brought a constant into another shape, and then it is no value of the file.
+        let is_unnamed = |input: &&KernelInput| input.value.is_none() && input.constant;
+        let is_named = |value| kernel.inputs.iter().any(|input| input.value == Some(value));
+        let others =
+            operator.inputs.iter().enumerate().filter(|(_, input)| input.is_some_and(|input| !is_named(input)));
+        let others: Vec<usize> = others.map(|(slot, _)| slot).collect();
+        let are_others = is_whole
+            && others.len() == kernel.inputs.iter().filter(is_unnamed).count()
+            && others.iter().all(|slot| lowering.lowers_input(operator, *slot));
+        let is_rounded = |input: &KernelInput| match input.value {
+            Some(value) => (constants || !input.constant) && is_lowered_input(value),
+            None => constants && input.constant && are_others,
+        };
         let inputs = kernel.inputs.iter().map(is_rounded).collect();
         let is_output = |values: &Vec<_>| values.iter().any(|value| operator.outputs.contains(&Some(*value)));
         Some(Self { inputs, outputs: kernel.outputs.iter().map(is_output).collect() })

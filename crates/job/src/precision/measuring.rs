@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use opscope::Session;
 use opscope::engine::EngineSpec;
-use opscope_model::{Fidelity, NoObserver, RunId};
+use opscope_model::{EngineError, Fidelity, RunId};
 use opscope_onnx::{Graph, OperatorId};
 use opscope_tensor::DType;
 
-use super::beside::run;
 use super::conversion::Conversion;
 use super::criterion::Criterion;
+use super::limits::Limits;
 use super::lowered_run::RoundedSlots;
 use super::report::{HeldOut, PrecisionReport};
 use super::target::Target;
-use super::trials::{Limits, Rounding, Sample, Trials};
+use super::trials::{Rounding, Sample, Trials};
 use super::written::Output;
 use super::{PrecisionError, PrecisionJob};
 
@@ -32,7 +32,15 @@ pub(super) struct Noise {
 impl PrecisionJob {
     /// Measures the metric between the reference and another way to compute in float32. Another way that does not run the
     /// model is no reason to end: then the noise is not known.
-    pub(super) fn noise(&self, session: &Session, samples: &[Sample<'_>]) -> Result<Noise, PrecisionError> {
+    ///
+    /// # Errors
+    /// Returns an error if the outputs cannot be measured, or the user has ended the search.
+    pub(super) fn noise(
+        &self,
+        session: &Session,
+        samples: &[Sample<'_>],
+        limits: Limits<'_>,
+    ) -> Result<Noise, PrecisionError> {
         let one = session.engine().name().to_owned();
         let Criterion::Target(target) = &self.criterion else {
             return Ok(Noise { value: None, unknown: None, between: [one, String::new()] });
@@ -49,29 +57,18 @@ impl PrecisionJob {
         let between = [one, name];
         match self
             .session(engine, Arc::clone(&self.graph), fidelity)
-            .and_then(|other| self.difference(*target, &other, samples))
+            .and_then(|other| difference(*target, &other, samples, limits))
         {
             Ok(value) => Ok(Noise { value, unknown: None, between }),
+            Err(PrecisionError::Cancelled) => Err(PrecisionError::Cancelled),
             Err(error) => Ok(Noise { value: None, unknown: Some(error.to_string()), between }),
         }
     }
 
-    fn difference(
-        &self,
-        target: Target,
-        other: &Session,
-        samples: &[Sample<'_>],
-    ) -> Result<Option<f64>, PrecisionError> {
-        let mut values = Vec::new();
-        for (index, sample) in samples.iter().enumerate() {
-            let outputs = run(&*other.plan(&sample.inputs)?, RunId(index as u64), &sample.inputs, NoObserver)?;
-            values.push(target.metric.of(&outputs, &sample.outputs));
-        }
-        let values: Option<Vec<f64>> = values.into_iter().collect();
-        Ok(values.map(|values| target.metric.mean(&values)))
-    }
-
-    /// Runs the written file on the inputs of the search, and on those that it did not see.
+    /// Runs the written file on the inputs of the search, and on those that it did not see, within the limits of `trials`.
+    ///
+    /// # Errors
+    /// Returns an error if an engine fails, or the user has ended it; the report has what was measured before.
     pub(super) fn measure_written(
         &self,
         report: &mut PrecisionReport,
@@ -82,42 +79,51 @@ impl PrecisionJob {
         held_out: usize,
     ) -> Result<(), PrecisionError> {
         let Criterion::Target(target) = &self.criterion else { return Ok(()) };
-        // What was found is measured in any case.
-        trials.limits = Limits::NONE;
         let metric = target.metric;
+        let limits = trials.limits;
         let written = self.open_written(&output.model());
-        report.measured_by = Some(match &written {
+        let by = match &written {
             Ok(written) => format!("{}, which ran the file", written.engine().name()),
             Err(refused) => {
                 format!("runs in which values are rounded, because no engine here runs the file ({refused})")
             }
-        });
-        report.file_ran = Some(written.is_ok());
+        };
         let written = written.ok();
-        let lowered = |sample: &Sample<'_>, id| trials.outputs(written.as_ref(), id, sample, kept);
+        let lowered = |sample: &Sample<'_>, id| {
+            limits.check()?;
+            trials.outputs(written.as_ref(), id, sample, kept).map_err(|error| match error {
+                EngineError::Stopped(_) => limits.reason(error.into()),
+                error => error.into(),
+            })
+        };
         let mut values = Vec::new();
         for (index, sample) in trials.samples.iter().enumerate() {
             values.push(metric.of(&lowered(sample, RunId(index as u64))?, &sample.outputs));
         }
         let values: Option<Vec<f64>> = values.into_iter().collect();
         report.value = values.map(|values| metric.mean(&values));
-        let mut values = Vec::new();
-        for index in report.inputs..report.inputs + held_out {
+        report.measured_by = Some(by);
+        report.file_ran = Some(written.is_some());
+        let held_out_value = |index: usize| -> Result<Option<f64>, PrecisionError> {
             let inputs = self.set(index)?;
-            let (plan, id) = (session.plan(&inputs)?, RunId(index as u64));
-            let outputs = run(&*plan, id, &inputs, NoObserver)?;
+            let id = RunId(index as u64);
+            let outputs = limits.run(session, id, &inputs)?;
             let rounding = match trials.conversion {
                 Conversion::Float(lowering) if written.is_none() => {
                     let ids = lowering.candidates().map(|operator| operator.id).collect();
+                    let plan = session.plan(&inputs)?;
                     Some(Rounding { slots: RoundedSlots::of(&*plan, lowering, &ids, true), plan, lowering })
                 }
                 _ => None,
             };
             let sample = Sample { inputs, outputs, rounding };
-            values.push(metric.of(&lowered(&sample, id)?, &sample.outputs));
-        }
+            Ok(metric.of(&lowered(&sample, id)?, &sample.outputs))
+        };
+        let mut values = Vec::new();
+        let mut sets = report.inputs..report.inputs + held_out;
+        let measured = sets.try_for_each(|index| held_out_value(index).map(|value| values.push(value)));
         report.held_out = HeldOut::of(metric, &values);
-        Ok(())
+        measured
     }
 
     /// Loads the written file into the engine, or else into the other one. Returns the last error if neither runs it.
@@ -135,4 +141,19 @@ impl PrecisionJob {
             None => first,
         }
     }
+}
+
+fn difference(
+    target: Target,
+    other: &Session,
+    samples: &[Sample<'_>],
+    limits: Limits<'_>,
+) -> Result<Option<f64>, PrecisionError> {
+    let mut values = Vec::new();
+    for (index, sample) in samples.iter().enumerate() {
+        let outputs = limits.run(other, RunId(index as u64), &sample.inputs)?;
+        values.push(target.metric.of(&outputs, &sample.outputs));
+    }
+    let values: Option<Vec<f64>> = values.into_iter().collect();
+    Ok(values.map(|values| target.metric.mean(&values)))
 }

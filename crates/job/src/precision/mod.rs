@@ -11,6 +11,7 @@ mod course;
 mod criterion;
 mod errors;
 mod journal;
+mod limits;
 mod low_type;
 mod lowered_run;
 mod measuring;
@@ -77,7 +78,7 @@ pub struct PrecisionJob {
 /// What a search tells while it runs, and how it is ended.
 #[derive(Default)]
 pub struct PrecisionHooks<'a> {
-    /// Ends the search with the best set so far.
+    /// Ends the search with the best set so far, or without a result if none was found.
     pub cancelled: Option<&'a AtomicBool>,
     /// Is told what the search does.
     pub progress: Option<&'a dyn Fn(Progress)>,
@@ -88,6 +89,8 @@ pub struct PrecisionHooks<'a> {
 pub enum Progress {
     /// Looks at every operator on its own, on this set of inputs of so many.
     Operators(usize, usize),
+    /// Measures how far two ways to compute in float32 differ.
+    Noise,
     /// Tries a set of this many operators; the best so far has as many as the second number says.
     Trial(usize, usize),
     /// Measures the written file.
@@ -101,6 +104,9 @@ pub enum PrecisionError {
     /// The model cannot be loaded.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The user ended the search before a set of operators was found.
+    #[error("interrupted before a set of operators was found; the same command goes on where it was")]
+    Cancelled,
     /// A run failed.
     #[error(transparent)]
     Engine(#[from] EngineError),

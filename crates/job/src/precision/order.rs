@@ -33,6 +33,15 @@ const UNKNOWN: f64 = 64.0;
 /// The error of a wrong count, in rounding units: it may be an index.
 const COUNTS: f64 = 4096.0;
 
+/// A gain of less than this, or of less than one through it, is none. In a deep model the small ones would add up to more
+/// than a difference of close numbers has.
+const SMALL_GAIN: f64 = 4.0;
+
+fn noticed(gain: f64) -> f64 {
+    let is_small = gain < SMALL_GAIN && gain > 1.0 / SMALL_GAIN;
+    if is_small { 1.0 } else { gain.clamp(LEAST_GAIN, MOST_GAIN) }
+}
+
 /// Sorts candidates, the most suspect first: by the estimated effect on the model's outputs, and among those of like
 /// effect by time, the cheapest first.
 ///
@@ -51,8 +60,8 @@ pub(super) fn sort(candidates: &mut [Candidate<'_>], graph: &Graph, low: LowType
     for operator in all.iter().rev() {
         let consumers = operator.outputs.iter().flatten().flat_map(|output| &graph.value(*output).consumers);
         let behind = consumers.map(|consumer| {
-            let own = errors[consumer.index()].map_or(1.0, |error| error.gain().clamp(LEAST_GAIN, MOST_GAIN));
-            own * gains[consumer.index()]
+            let own = errors[consumer.index()].map_or(1.0, |error| error.gain());
+            noticed(own) * gains[consumer.index()]
         });
         gains[operator.id.index()] = behind.reduce(f64::max).unwrap_or(1.0).clamp(LEAST_GAIN, MOST_GAIN);
     }

@@ -8,19 +8,21 @@ use opscope_sys::Mutex;
 use opscope_tensor::{Tensor, TensorView};
 
 use super::beside::{Measured, ReferenceOutputs, beside};
+use super::limits::Limits;
 
 /// Runs the original and the quantised model on the same inputs. Adds to `measured`, by operator of the original, how far
 /// each operator's output is from the reference, given the reference's inputs, and its time in the reference. Values are
 /// found by their names. Returns the reference's outputs.
 ///
 /// # Errors
-/// Returns an error if the engine fails.
+/// Returns an error if the engine fails, or stops because the search is over.
 pub(super) fn measure_quantised(
     (original, quantised): (&dyn Plan, &dyn Plan),
     (graph, quantised_graph): (&Graph, &Graph),
     inputs: &[Tensor],
     operators: &[OperatorId],
     measured: &mut [Measured],
+    limits: Limits<'_>,
 ) -> Result<Vec<Tensor>, EngineError> {
     let name_of = |operator: &OperatorId| {
         let output = graph.operator(*operator).outputs.iter().flatten().next()?;
@@ -48,7 +50,7 @@ pub(super) fn measure_quantised(
     let kernels = original.kernels().clone();
     let operator_of = |kernel: &opscope_model::Kernel| kernel.operator();
     let errors = Mutex::new(vec![super::errors::OperatorError::default(); measured.len()]);
-    let outputs = beside((original, quantised), inputs, &wanted, measured, |reference| Quantised {
+    let outputs = beside((original, quantised), inputs, &wanted, measured, limits, |reference| Quantised {
         reference,
         operators: &in_quantised,
         errors: &errors,

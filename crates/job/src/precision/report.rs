@@ -37,7 +37,7 @@ pub struct PrecisionReport {
     /// The metric of the file with these operators kept, on the inputs of the search.
     pub value: Option<f64>,
     /// What computed `value` and `held_out`: an engine that ran the file, or runs of the original in which values are
-    /// rounded.
+    /// rounded. `None` if nothing was measured.
     pub measured_by: Option<String>,
     /// Whether an engine ran the written file. `None` if nothing was measured.
     pub file_ran: Option<bool>,
@@ -53,9 +53,11 @@ pub struct PrecisionReport {
     pub operators: usize,
     /// Whether the target is missed without any one of the kept operators. Not if the search was cut short.
     pub minimal: bool,
+    /// Whether the user ended the search, or the measuring behind it, early.
+    pub interrupted: bool,
     /// The model that was written. `None` if nothing was found in time.
     pub written: Option<PathBuf>,
-    /// The names of the kept nodes, one a line.
+    /// The names of the kept nodes, one a line. See [`KeptOperator::listed`].
     pub list: Option<PathBuf>,
 }
 
@@ -93,8 +95,10 @@ pub struct LookedAt {
 pub struct KeptOperator {
     /// Its name.
     pub operator: String,
-    /// The name of its node in the file, which the list has.
+    /// The name of its node in the file.
     pub node: String,
+    /// Whether the list has that name: not if there is a line break in it.
+    pub listed: bool,
     /// Its type.
     pub op_type: String,
     /// What it does in the narrower type, if that alone is more than rounding.
@@ -152,6 +156,6 @@ impl PrecisionReport {
         };
         // No engine runs bf16 on a processor.
         let could_run = self.file_ran != Some(false) || self.to == LowType::Bf16;
-        self.minimal && is_met && could_run
+        self.minimal && !self.interrupted && is_met && could_run
     }
 }

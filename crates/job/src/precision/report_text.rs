@@ -24,6 +24,14 @@ impl PrecisionReport {
             lines.add("written", path(written));
             let readers = "nodes_to_exclude (modelopt, onnxruntime) and node_block_list (onnxconverter-common)";
             lines.add("", format!("{} for {readers}", path(list)));
+            let unlisted = self.kept.iter().filter(|kept| !kept.listed).count();
+            if unlisted > 0 {
+                let nodes = counted(unlisted, "node");
+                lines.add(
+                    "",
+                    format!("{} lacks {nodes} with a line break in the name, which no line holds", path(list)),
+                );
+            }
         }
         lines.0
     }
@@ -56,12 +64,16 @@ impl PrecisionReport {
             }
             false => lines.add("proof", CUT.to_owned()),
         }
-        if let Some(by) = &self.measured_by {
-            lines.add("measured", format!("{metric} {} by {by}{}", shown(self.value), verdict(target, self.value)));
-            lines.add(
-                "held out",
-                self.held_out.map_or(NO_HELD_OUT.to_owned(), |held_out| held_out_text(target, held_out)),
-            );
+        match &self.measured_by {
+            Some(by) => {
+                lines.add("measured", format!("{metric} {} by {by}{}", shown(self.value), verdict(target, self.value)));
+                // What a search that was cut short has found is measured whole.
+                let none = if self.interrupted && self.minimal { NOT_MEASURED } else { NO_HELD_OUT };
+                let held_out = self.held_out.map(|held_out| held_out_text(target, held_out));
+                lines.add("held out", held_out.unwrap_or_else(|| none.to_owned()));
+            }
+            None if self.written.is_some() => lines.add("measured", NOT_MEASURED.to_owned()),
+            None => {}
         }
     }
 
@@ -109,6 +121,7 @@ impl PrecisionReport {
 }
 
 const CUT: &str = "none: the search was cut short; the same command goes on with it";
+const NOT_MEASURED: &str = "not yet: it was cut short; the same command measures again";
 const NO_HELD_OUT: &str = "none: give several sets of inputs, and a part of them is kept for this";
 
 fn held_out_text(target: Target, held_out: HeldOut) -> String {

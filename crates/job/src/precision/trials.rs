@@ -3,42 +3,21 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use opscope::Session;
-use opscope_model::{Action, Dispatch, EngineError, Interest, KernelSet, NoObserver, Plan, RunId, RunObserver};
+use opscope_model::{EngineError, NoObserver, Plan, RunId};
 use opscope_onnx::{Graph, Lowering, OperatorId};
-use opscope_tensor::{Tensor, TensorView};
+use opscope_tensor::Tensor;
 
 use super::PrecisionError;
 use super::beside::run;
 use super::conversion::Conversion;
 use super::criterion::Criterion;
 use super::journal::{Journal, Trial};
+use super::limits::{Limits, UntilOver};
 use super::lowered_run::{LoweredRun, RoundedSlots};
 use super::search::{Cut, Verdict};
 use super::target::Target;
-
-/// When a search ends before it has found a smallest set.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits<'a> {
-    pub cancelled: &'a AtomicBool,
-    pub end: Option<Instant>,
-}
-
-static NEVER: AtomicBool = AtomicBool::new(false);
-
-impl Limits<'static> {
-    /// No limits.
-    pub const NONE: Self = Self { cancelled: &NEVER, end: None };
-}
-
-impl Limits<'_> {
-    pub fn is_over(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed) || self.end.is_some_and(|end| Instant::now() > end)
-    }
-}
 
 /// A set of inputs, and what the reference makes of it.
 pub(super) struct Sample<'a> {
@@ -85,9 +64,14 @@ impl Trials<'_> {
         let trial = match self.journal.trial(&ids).filter(|trial| trial.whole || !whole) {
             Some(trial) => trial.clone(),
             None => {
-                let trial = match self.criterion {
-                    Criterion::Target(target) => self.measure(*target, kept, ids, whole)?,
-                    Criterion::Check(command) => self.check(command, kept, ids)?,
+                let tried = match self.criterion {
+                    Criterion::Target(target) => self.measure(*target, kept, ids, whole),
+                    Criterion::Check(command) => self.check(command, kept, ids),
+                };
+                let trial = match tried {
+                    // Ctrl-C in a terminal ends a quantizer, too.
+                    Err(Cut::Failed(_)) if self.limits.is_cancelled() => return Err(Cut::Enough),
+                    tried => tried?,
                 };
                 self.journal.add(trial.clone()).map_err(|error| Cut::Failed(PrecisionError::Journal(error)))?;
                 trial
@@ -163,28 +147,5 @@ impl Trials<'_> {
             }
             (None, None) => Err(EngineError::Run { node: None, reason: "there is no model to run".to_owned() }),
         }
-    }
-}
-
-/// Stops a run between two operators when the search is over.
-struct UntilOver<'a, O> {
-    inner: O,
-    limits: Limits<'a>,
-}
-
-impl<O: RunObserver> RunObserver for UntilOver<'_, O> {
-    fn interest(&self) -> Interest {
-        Interest { before: KernelSet::All, ..self.inner.interest() }
-    }
-
-    fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
-        match self.limits.is_over() {
-            true => Action::Stop("the search is over".to_owned()),
-            false => self.inner.before(dispatch, inputs),
-        }
-    }
-
-    fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
-        self.inner.after(dispatch, outputs)
     }
 }

@@ -68,15 +68,16 @@ impl<'a> Output<'a> {
         self.directory.join("keep.txt")
     }
 
-    /// Writes the model with these operators kept, and their names.
+    /// Writes the model with these operators kept, and their names, as far as a line can hold them.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written; the one of before is then still there.
     pub fn write(&self, conversion: Conversion<'_>, kept: &HashSet<OperatorId>) -> Result<(), PrecisionError> {
         conversion.write(kept, &self.model())?;
         let operators = self.graph.all_operators().filter(|operator| kept.contains(&operator.id));
-        let names: String = operators.map(|operator| format!("{}\n", self.node(operator))).collect();
-        self.replace(&self.list(), names.as_bytes())
+        let names = operators.map(|operator| self.node(operator)).filter(|name| is_a_line(name));
+        let lines: String = names.map(|name| format!("{name}\n")).collect();
+        self.replace(&self.list(), lines.as_bytes())
     }
 
     /// Writes the report.
@@ -90,4 +91,12 @@ impl<'a> Output<'a> {
     fn replace(&self, path: &Path, content: &[u8]) -> Result<(), PrecisionError> {
         replace_whole(path, content).map_err(|source| PrecisionError::Output { path: path.to_owned(), source })
     }
+}
+
+/// Returns whether a list can name a node by a line. Who reads it may take any of Unicode's line breaks for the end of a
+/// line, as Python's `splitlines` does, and a list of lines has no way to escape one.
+pub(super) fn is_a_line(name: &str) -> bool {
+    const BREAKS: [char; 10] =
+        ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+    !name.contains(BREAKS)
 }

@@ -129,10 +129,6 @@ impl Span<'_> {
         self.row.int(column + 2)
     }
 
-    fn text(&self, column: usize) -> Option<std::borrow::Cow<'_, str>> {
-        self.row.text(column + 2)
-    }
-
     /// Returns a number that is not negative, or 0.
     fn count(&self, column: usize) -> u64 {
         self.int(column).and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
