@@ -54,8 +54,8 @@ impl Work {
     fn of(kernel: &str) -> Self {
         let begins = |word: &&str| kernel.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
         match () {
-            () if COMMUNICATION.iter().any(|word| begins(&word)) => Self::Communication,
-            () if COPIES.iter().any(|word| begins(&word)) => Self::Copy,
+            () if COMMUNICATION.iter().any(&begins) => Self::Communication,
+            () if COPIES.iter().any(&begins) => Self::Copy,
             () => Self::Kernel,
         }
     }

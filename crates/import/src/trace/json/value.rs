@@ -59,7 +59,7 @@ pub(super) fn nanos(value: Option<&RawValue>) -> Option<u64> {
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
         // An exponent, or a sign.
         let number: f64 = text.parse().ok()?;
-        return (number >= 0.0 && number < 1e16).then(|| (number * 1e3).round() as u64);
+        return (0.0..1e16).contains(&number).then(|| (number * 1e3).round() as u64);
     }
     let micros: u64 = whole.parse().ok()?;
     let mut rest = 0;

@@ -99,7 +99,7 @@ fn every_event_is_imported_or_counted() {
     ]
     .map(|(kind, name, times)| ((kind.to_owned(), name.to_owned()), times))
     .into();
-    assert_eq!(*into.all_not_imported(), not_imported);
+    assert_eq!(into.all_not_imported(), not_imported);
     assert_eq!(into.damage(), [""; 0]);
     assert_eq!(
         into.taken.samples,
