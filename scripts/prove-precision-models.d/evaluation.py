@@ -85,12 +85,20 @@ def files_types(model):
     return found
 
 
+def refused_by_checker(model):
+    """What the checker, or its shape inference, says of a model; nothing if it is right."""
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except Exception as error:
+        return first_line(error)
+    return None
+
+
 def faults_of_file(path, original, feeds):
     """What is wrong with a written model, whatever it computes."""
-    try:
-        onnx.checker.check_model(str(path), full_check=True)
-    except Exception as error:  # of the checker, or of shape inference
-        yield f"onnx.checker: {first_line(error)}"
+    refused = refused_by_checker(str(path))
+    if refused and not refused_by_checker(original):  # some declare shapes that their outputs do not have
+        yield f"onnx.checker: {refused}"
     yield from faults_optimised(path, feeds)
     written = onnx.load(path)
     for field in ("input", "output"):
