@@ -257,9 +257,15 @@ pub(super) fn recordings_at(path: &Path) -> Vec<PathBuf> {
         return vec![path.to_owned()];
     }
     match recordings_in(path) {
-        found if found.is_empty() => recordings_within(path),
+        found if found.is_empty() => recordings_within(path).into_iter().filter(|path| is_of_rank(path)).collect(),
         found => found,
     }
+}
+
+/// Returns whether a recording is called as those of the ranks of a job are: `rank0`.
+fn is_of_rank(path: &Path) -> bool {
+    let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("rank"));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 fn is_summary(path: &Path) -> bool {

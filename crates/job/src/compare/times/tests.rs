@@ -121,6 +121,10 @@ fn times_are_at_a_summary_at_a_recording_and_at_a_directory_with_recordings_and_
     assert!(at("out") && at("out/profiler/run") && !at("out/profiler"));
     fs::create_dir(dir.path().join("out/dump")).unwrap();
     assert!(!at("out") && at("out/profiler/run"), "its tensors are compared");
+    let rank = dir.path().join("out/profiler/job/rank0");
+    fs::create_dir_all(&rank).unwrap();
+    fs::copy(recording.join("manifest.json"), rank.join("manifest.json")).unwrap();
+    assert!(at("out/profiler/job") && !at("out/profiler"), "a job has ranks");
 }
 
 /// A summary of runs of these milliseconds, with an operator of this median and its interval in nanoseconds.
