@@ -10,6 +10,8 @@ mod series;
 pub(crate) mod spread;
 mod tensor_memory;
 mod text;
+#[cfg(test)]
+mod traced_tests;
 mod work;
 
 use opscope_model::Fidelity;

@@ -61,12 +61,12 @@ impl<'a> Divider<'a> {
         if is_short {
             return None;
         }
-        let Some(first) = group.dispatches.first().map(|dispatch| dispatch.span.start) else {
-            return Some(RunParts { run: whole, ..RunParts::default() });
-        };
         if self.recording.manifest().imported.is_some() {
             return Some(self.parts_within(run, group));
         }
+        let Some(first) = group.dispatches.first().map(|dispatch| dispatch.span.start) else {
+            return Some(RunParts { run: whole, ..RunParts::default() });
+        };
         let all = self.busy(&group.dispatches, |_| true);
         if first < run.span.start || all.until > run.span.end {
             return None;
