@@ -88,7 +88,11 @@ pub fn in_background_with_news<N: Send + 'static, T: Send + 'static>(
     let thread = thread.map_err(|error| Failure::any(format!("no thread can be started: {error}")))?;
     let wait = || loop {
         match receive(py, &messages)? {
-            Some(Message::News(news)) => told(news)?,
+            Some(Message::News(news)) => {
+                // News that follow each other leave no time in which a signal would be noticed.
+                py.check_signals()?;
+                told(news)?;
+            }
             Some(Message::Done(result)) => return Ok(Some(result?)),
             None => return Ok(None),
         }

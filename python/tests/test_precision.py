@@ -163,19 +163,17 @@ def test_other_threads_run_and_an_interrupt_leaves_the_best_so_far(norm: Path, t
     # The first call is with the original, the second with nothing kept; the third gives a first result.
     check.write_text("echo >>calls\ncalls=$(wc -l <calls)\n[ $calls -ne 4 ] || kill -INT $1\n[ $calls -eq 1 ] || [ $calls -eq 3 ]\n")
     program = f"""
-import os, opscope
+import os, signal, opscope
+# A program that a shell starts in the background ignores the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     opscope.precision({str(norm)!r}, to="fp16", output="out", check=f"sh check.sh {{os.getpid()}}")
-    print("ended")
 except KeyboardInterrupt:
     print("interrupted")
 """
     script = [sys.executable, "-c", program]
     ended = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=True)
-    # Of operators with like effects the cheapest is tried first, so the times of the first run decide whether the first result has one
-    # operator, which needs no fourth call.
-    calls = len((tmp_path / "calls").read_text().splitlines())
-    assert ended.stdout == ("interrupted\n" if calls >= 4 else "ended\n"), calls
+    assert ended.stdout == "interrupted\n"
     assert (tmp_path / "out" / "keep.txt").read_text().splitlines()
     onnx.checker.check_model(onnx.load(tmp_path / "out" / "rms_norm_fp16.onnx"))
 
