@@ -46,6 +46,13 @@ pub(crate) enum What {
     DeviceRange,
 }
 
+impl<'a> Event<'a> {
+    /// Returns an event that nothing is tied to.
+    pub(crate) fn new(what: What, name: &'a str, track: Track, start: u64, duration: u64) -> Self {
+        Self { what, name, track, start, duration, correlation: 0, external: 0, op: "", inputs: "" }
+    }
+}
+
 impl What {
     /// Returns whether a device did this.
     pub(crate) fn is_device_work(self) -> bool {

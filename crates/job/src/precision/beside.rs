@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use opscope::Inference;
 use opscope_clock::Ticks;
 use opscope_model::{
     Action, Dispatch, EngineError, Interest, Iteration, Kernel, KernelId, KernelSet, Plan, RunId, RunObserver,
@@ -16,7 +15,7 @@ use opscope_sys::Mutex;
 use opscope_tensor::{Tensor, TensorError, TensorView};
 
 use super::errors::OperatorError;
-use super::limits::Limits;
+use super::limits::{Limits, run};
 use super::lowered_run::{RoundedSlots, cannot_round};
 
 /// What was measured at each operator.
@@ -98,21 +97,6 @@ pub(super) fn beside<O: RunObserver>(
         }
     }
     outputs
-}
-
-/// Runs a plan and returns its outputs.
-///
-/// # Errors
-/// Returns an error if the engine fails, or if an output has no byte form.
-pub(super) fn run(
-    plan: &dyn Plan,
-    id: RunId,
-    inputs: &[Tensor],
-    observer: impl RunObserver,
-) -> Result<Vec<Tensor>, EngineError> {
-    let outputs = Inference::run(plan, id, inputs, || Box::new(observer))?.outputs;
-    let copies: Result<_, _> = outputs.into_iter().collect();
-    copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
 }
 
 /// The other of two runs has ended.

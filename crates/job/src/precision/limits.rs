@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use opscope::Session;
-use opscope_model::{Action, Dispatch, EngineError, Fidelity, Interest, KernelSet, NoObserver, RunId, RunObserver};
+use opscope::{Inference, Session};
+use opscope_model::{
+    Action, Dispatch, EngineError, Fidelity, Interest, KernelSet, NoObserver, Plan, RunId, RunObserver,
+};
 use opscope_tensor::{Tensor, TensorView};
 
 use super::PrecisionError;
-use super::beside::run;
 
 /// The user's wish and the time.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +62,21 @@ impl Limits<'_> {
             error => error.into(),
         })
     }
+}
+
+/// Runs a plan and returns its outputs.
+///
+/// # Errors
+/// Returns an error if the engine fails, or if an output has no byte form.
+pub(super) fn run(
+    plan: &dyn Plan,
+    id: RunId,
+    inputs: &[Tensor],
+    observer: impl RunObserver,
+) -> Result<Vec<Tensor>, EngineError> {
+    let outputs = Inference::run(plan, id, inputs, || Box::new(observer))?.outputs;
+    let copies: Result<_, _> = outputs.into_iter().collect();
+    copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
 }
 
 /// Stops a run between two operators when the search is over.

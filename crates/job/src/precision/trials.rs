@@ -10,11 +10,10 @@ use opscope_onnx::{Graph, Lowering, OperatorId};
 use opscope_tensor::Tensor;
 
 use super::PrecisionError;
-use super::beside::run;
 use super::conversion::Conversion;
 use super::criterion::Criterion;
 use super::journal::{Journal, Trial};
-use super::limits::{Limits, UntilOver};
+use super::limits::{Limits, UntilOver, run};
 use super::lowered_run::{LoweredRun, RoundedSlots};
 use super::search::{Cut, Verdict};
 use super::target::Target;

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use opscope_clock::Ticks;
 use serde::Serialize;
 
-use super::Share;
-use super::rows::percent;
+use super::{Share, percent};
 use crate::Recording;
 use crate::interval::median;
 use crate::recording::{DispatchFact, MarkerFact, RunFact, RunGroup, Span};

@@ -150,6 +150,11 @@ pub struct Share {
     pub percent: f64,
 }
 
+/// Returns the share of a part; 0 of nothing.
+fn percent(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
+}
+
 /// The copies of measured runs in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CopyTimes {

@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::histogram::{Histogram, TimeHistogram};
 use super::series::Series;
 use super::work::{Work, WorkSums};
-use super::{OperatorTimes, TypeTimes};
+use super::{OperatorTimes, TypeTimes, percent};
 use crate::recording::{DispatchFact, KernelCost, KernelNames};
 use crate::{MedianEstimate, Recording};
 
@@ -243,10 +243,6 @@ fn add_new(list: &mut Vec<String>, text: &str) {
     if !list.iter().any(|known| known == text) {
         list.push(text.to_owned());
     }
-}
-
-pub(super) fn percent(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::pairs::{Begun, Pairs};
-use super::value::{ChromeEvent, mended, nanos, text, whole};
+use super::threads::{number, thread};
+use super::value::{ChromeEvent, mended, nanos, text};
 use super::{JsonTrace, head, kineto, onnxruntime};
 use crate::ImportError;
 use crate::trace::assemble::Assembler;
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
                 }
                 let Some(start) = nanos(event.ts) else { return self.without_time(category, &name) };
                 let track = self.track(event);
-                self.into.add(&plain(What::Mark, &name, track, start, 0))
+                self.into.add(&Event::new(What::Mark, &name, track, start, 0))
             }
             "C" => self.counter(event, &name),
             "M" => {
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
             }
             Dialect::Other => {
                 let track = self.track(event);
-                self.into.add(&plain(of_category(category), name, track, start, duration))
+                self.into.add(&Event::new(of_category(category), name, track, start, duration))
             }
         }
     }
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         let duration = end.saturating_sub(begun.start);
         // Two events of the trace are one of the recording.
         self.into.not_imported("end, counted with its beginning", "");
-        self.into.add(&plain(what, &begun.name, track, begun.start, duration))
+        self.into.add(&Event::new(what, &begun.name, track, begun.start, duration))
     }
 
     /// Takes the values of a counter event: a counter for each of its arguments.
@@ -320,31 +320,6 @@ impl Dialect {
             _ => Self::Other,
         }
     }
-}
-
-/// Returns the thread of an event. A trace may call processes and threads by names; those get a number of their own.
-pub(super) fn thread(event: &ChromeEvent<'_>, into: &mut Assembler) -> Track {
-    let track = into.thread(number(event.pid), number(event.tid));
-    if whole(event.tid).is_none() {
-        // A thread without a name is called as its process.
-        let (thread, process) = (text(event.tid), text(event.pid));
-        into.name_track(track, if thread.is_empty() { &process } else { &thread });
-    }
-    track
-}
-
-/// Returns the number of a process or a thread.
-fn number(value: Option<&RawValue>) -> u64 {
-    match whole(value) {
-        Some(number) => number.cast_unsigned(),
-        // Above all numbers that a system gives.
-        None => value.map_or(0, |value| xxh3_64(value.get().as_bytes()) | 1 << 63),
-    }
-}
-
-/// Returns an event that nothing is tied to.
-pub(super) fn plain(what: What, name: &str, track: Track, start: u64, duration: u64) -> Event<'_> {
-    Event { what, name, track, start, duration, correlation: 0, external: 0, op: "", inputs: "" }
 }
 
 /// Returns what an event is by its category, as far as opscope's own timelines and other known tools have one.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::chrome::{plain, thread};
+use super::threads::thread;
 use super::value::{ChromeEvent, nanos, whole};
 use crate::ImportError;
 use crate::trace::assemble::Assembler;
@@ -43,7 +43,7 @@ pub(super) fn complete(
     let what = if module.is_some() { What::Module } else { what(category) };
     if what == What::Function {
         let track = thread(event, into);
-        return into.add(&plain(what, name, track, start, duration));
+        return into.add(&Event::new(what, name, track, start, duration));
     }
     let arguments: Arguments<'_> =
         event.args.and_then(|args| serde_json::from_str(args.get()).ok()).unwrap_or_default();
@@ -63,7 +63,7 @@ pub(super) fn complete(
         external: id(arguments.external),
         op: module.unwrap_or_default(),
         inputs: &inputs,
-        ..plain(what, name, track, start, duration)
+        ..Event::new(what, name, track, start, duration)
     })
 }
 

@@ -6,6 +6,7 @@ mod kineto;
 mod onnxruntime;
 mod pairs;
 mod stream;
+mod threads;
 mod value;
 
 use std::io::Read;

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::chrome::plain;
 use super::value::ChromeEvent;
 use crate::ImportError;
 use crate::trace::assemble::Assembler;
@@ -31,17 +30,21 @@ pub(super) fn complete(
     let node = name.strip_suffix("_kernel_time").filter(|_| category == "Node");
     if node.is_none() && category != "Kernel" {
         let what = if name == "model_run" { What::Range } else { What::Function };
-        return into.add(&plain(what, name, track, start, duration));
+        return into.add(&Event::new(what, name, track, start, duration));
     }
     let arguments: Arguments = event.args.and_then(|args| serde_json::from_str(args.get()).ok()).unwrap_or_default();
     let Some(node) = node else {
         let number = |value: &Option<Value>| value.as_ref().and_then(as_number).unwrap_or(0);
         let stream = into.stream(0, number(&arguments.stream));
         let correlation = number(&arguments.correlation_id);
-        return into.add(&Event { correlation, ..plain(What::Kernel, name, stream, start, duration) });
+        return into.add(&Event { correlation, ..Event::new(What::Kernel, name, stream, start, duration) });
     };
     let inputs = inputs(&arguments);
-    into.add(&Event { op: &arguments.op_name, inputs: &inputs, ..plain(What::Operator, node, track, start, duration) })
+    into.add(&Event {
+        op: &arguments.op_name,
+        inputs: &inputs,
+        ..Event::new(What::Operator, node, track, start, duration)
+    })
 }
 
 fn as_number(value: &Value) -> Option<u64> {

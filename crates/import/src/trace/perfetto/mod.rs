@@ -227,7 +227,7 @@ impl Trace {
         into: &mut Assembler,
     ) -> Result<(), ImportError> {
         let Some(track) = self.tracks.number(uuid, into) else { return Ok(()) };
-        into.add(&Event { what, name, track, start, duration, correlation: 0, external: 0, op: "", inputs: "" })
+        into.add(&Event::new(what, name, track, start, duration))
     }
 
     fn lose(&mut self, what: &'static str) {
