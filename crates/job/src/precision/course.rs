@@ -14,6 +14,7 @@ use opscope_onnx::{Graph, Lowering, Operator, OperatorId, TensorInfo, ValueId, V
 use opscope_tensor::Tensor;
 use serde_json::json;
 
+use super::beginnings::Beginnings;
 use super::beside::{Measured, measure};
 use super::conversion::Conversion;
 use super::criterion::Criterion;
@@ -32,6 +33,9 @@ use super::{PrecisionError, PrecisionHooks, PrecisionJob, Progress};
 
 /// The most sets of inputs that a search sees by default.
 const MOST_SEEN: usize = 8;
+
+/// The most bytes that are kept of runs, so that later ones need not begin at the first operator.
+const MOST_KEPT: usize = 64 << 20;
 
 /// What every operator does on its own, and what the reference computes.
 struct Looked<'a> {
@@ -215,7 +219,9 @@ impl PrecisionJob {
                     let outputs = measure(&*plan, &inputs, &slots, lowering, &mut measured, limits)?;
                     let shown: HashSet<OperatorId> = plan.kernels().iter().filter_map(Kernel::operator).collect();
                     if replaces_constants && ids.is_subset(&shown) {
-                        rounding = Some(Rounding { plan, slots, lowering });
+                        let time = |id: OperatorId| measured[id.index()].ticks;
+                        let beginnings = Beginnings::of(&*plan, &self.graph, time, MOST_KEPT / count);
+                        rounding = Some(Rounding { plan, slots, lowering, beginnings });
                     }
                     outputs
                 }

@@ -10,6 +10,7 @@ use opscope_model::{Action, Dispatch, Interest, Kernel, KernelInput, KernelSet, 
 use opscope_onnx::{Lowering, OperatorId};
 use opscope_tensor::{Tensor, TensorError, TensorView};
 
+use super::beginnings::{Start, copies};
 use super::rounding::rounded;
 
 /// What is rounded at a kernel of a lowered operator.
@@ -98,6 +99,10 @@ pub(super) struct LoweredRun<'a> {
     pub lowering: &'a Lowering<'a>,
     /// The operators that are kept in float32, of those that could be lowered.
     pub kept: &'a HashSet<OperatorId>,
+    /// The kernels of the plan.
+    pub kernels: &'a [Kernel],
+    /// Where the run begins.
+    pub start: &'a Start<'a>,
 }
 
 impl LoweredRun<'_> {
@@ -109,11 +114,15 @@ impl LoweredRun<'_> {
 
 impl RunObserver for LoweredRun<'_> {
     fn interest(&self) -> Interest {
-        let set = KernelSet::Mask(self.slots.iter().map(Option::is_some).collect());
+        let is_seen = |kernel: &Kernel| self.slots[kernel.id.index()].is_some() || self.start.watches(kernel);
+        let set = KernelSet::Mask(self.kernels.iter().map(is_seen).collect());
         Interest { before: set.clone(), after: set, replaces_inputs: true, ..Interest::default() }
     }
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
+        if let Some(outputs) = self.start.outputs(dispatch.kernel) {
+            return Action::Skip(outputs);
+        }
         let Some(slots) = self.slots_of(dispatch.kernel) else { return Action::Continue };
         match RoundedSlots::rounded(&slots.inputs, inputs, self.lowering) {
             Ok(None) => Action::Continue,
@@ -123,10 +132,22 @@ impl RunObserver for LoweredRun<'_> {
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
-        let Some(slots) = self.slots_of(dispatch.kernel) else { return Action::Continue };
-        match RoundedSlots::rounded(&slots.outputs, outputs, self.lowering) {
-            Ok(None) => Action::Continue,
-            Ok(Some(tensors)) => Action::Replace(tensors),
+        if dispatch.kernel.id.index() < self.start.first {
+            return Action::Continue;
+        }
+        let rounded = match self.slots_of(dispatch.kernel) {
+            Some(slots) => RoundedSlots::rounded(&slots.outputs, outputs, self.lowering),
+            None => Ok(None),
+        };
+        match rounded {
+            Ok(None) => {
+                self.start.keep(dispatch.kernel, || copies(outputs));
+                Action::Continue
+            }
+            Ok(Some(tensors)) => {
+                self.start.keep(dispatch.kernel, || Some(tensors.clone()));
+                Action::Replace(tensors)
+            }
             Err(error) => Action::Stop(cannot_round(&error)),
         }
     }

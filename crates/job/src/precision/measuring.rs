@@ -10,6 +10,7 @@ use opscope_model::{EngineError, Fidelity, RunId};
 use opscope_onnx::{Graph, OperatorId};
 use opscope_tensor::DType;
 
+use super::beginnings::Beginnings;
 use super::conversion::Conversion;
 use super::criterion::Criterion;
 use super::limits::Limits;
@@ -91,7 +92,8 @@ impl PrecisionJob {
         let written = written.ok();
         let lowered = |sample: &Sample<'_>, id| {
             limits.check()?;
-            trials.outputs(written.as_ref(), id, sample, kept).map_err(|error| match error {
+            let outputs = trials.outputs(written.as_ref(), id, sample, kept).map(|(outputs, _)| outputs);
+            outputs.map_err(|error| match error {
                 EngineError::Stopped(_) => limits.reason(error.into()),
                 error => error.into(),
             })
@@ -112,7 +114,8 @@ impl PrecisionJob {
                 Conversion::Float(lowering) if written.is_none() => {
                     let ids = lowering.candidates().map(|operator| operator.id).collect();
                     let plan = session.plan(&inputs)?;
-                    Some(Rounding { slots: RoundedSlots::of(&*plan, lowering, &ids, true), plan, lowering })
+                    let slots = RoundedSlots::of(&*plan, lowering, &ids, true);
+                    Some(Rounding { slots, plan, lowering, beginnings: Beginnings::default() })
                 }
                 _ => None,
             };

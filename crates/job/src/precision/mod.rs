@@ -5,6 +5,7 @@
 //! suspected. Then sets of operators are tried, by whole runs, until a smallest one is found; the model with these
 //! operators kept is written, and measured on inputs that the search did not see.
 
+mod beginnings;
 mod beside;
 mod conversion;
 mod course;

@@ -10,6 +10,7 @@ use opscope_onnx::{Graph, Lowering, OperatorId};
 use opscope_tensor::Tensor;
 
 use super::PrecisionError;
+use super::beginnings::Beginnings;
 use super::conversion::Conversion;
 use super::criterion::Criterion;
 use super::journal::{Journal, Trial};
@@ -33,6 +34,8 @@ pub(super) struct Rounding<'a> {
     pub plan: Arc<dyn Plan>,
     pub slots: Vec<Option<RoundedSlots>>,
     pub lowering: &'a Lowering<'a>,
+    /// Where its runs can begin.
+    pub beginnings: Beginnings,
 }
 
 /// The runs of a search.
@@ -103,46 +106,48 @@ impl Trials<'_> {
             false => Some(self.conversion.graph(kept).and_then(self.load).map_err(Cut::Failed)?),
         };
         let mut values = Vec::new();
-        let trial = |value, runs: usize, whole| Trial {
-            kept: ids.clone(),
-            value,
-            met: target.is_met(value),
-            whole,
-            runs: runs as f64,
-        };
+        let mut runs = 0.0;
+        let trial = |value, runs, whole| Trial { kept: ids.clone(), value, met: target.is_met(value), whole, runs };
         for (index, sample) in self.samples.iter().enumerate() {
-            let outputs = match self.outputs(loaded.as_ref(), RunId(index as u64), sample, kept) {
+            let (outputs, share) = match self.outputs(loaded.as_ref(), RunId(index as u64), sample, kept) {
                 Err(EngineError::Stopped(_)) if self.limits.is_over() => return Err(Cut::Enough),
                 outputs => outputs.map_err(|error| Cut::Failed(error.into()))?,
             };
+            runs += share;
             match target.metric.of(&outputs, &sample.outputs) {
                 Some(value) => values.push(value),
-                None => return Ok(trial(None, index + 1, true)),
+                None => return Ok(trial(None, runs, true)),
             }
             if !whole && !target.can_be_met(&values, self.samples.len()) {
                 break;
             }
         }
         let all = values.len() == self.samples.len();
-        Ok(trial(Some(target.metric.mean(&values)), values.len(), all))
+        Ok(trial(Some(target.metric.mean(&values)), runs, all))
     }
 
-    /// Runs the model on one set of inputs with these operators kept: the loaded file, or else the original.
+    /// Runs the model on one set of inputs with these operators kept: the loaded file, or else the original. Returns the
+    /// outputs, and the share of the model that was executed.
     pub fn outputs(
         &self,
         loaded: Option<&Session>,
         id: RunId,
         sample: &Sample<'_>,
         kept: &HashSet<OperatorId>,
-    ) -> Result<Vec<Tensor>, EngineError> {
+    ) -> Result<(Vec<Tensor>, f64), EngineError> {
         match (loaded, &sample.rounding) {
-            (None, Some(Rounding { plan, slots, lowering })) => {
-                let lowered = LoweredRun { slots, lowering, kept };
-                run(&**plan, id, &sample.inputs, UntilOver { inner: lowered, limits: self.limits })
+            (None, Some(Rounding { plan, slots, lowering, beginnings })) => {
+                let kernels = plan.kernels();
+                let start = beginnings.start(kernels, slots, kept);
+                let lowered = LoweredRun { slots, lowering, kept, kernels, start: &start };
+                let outputs = run(&**plan, id, &sample.inputs, UntilOver { inner: lowered, limits: self.limits })?;
+                let share = start.share;
+                start.end(kept);
+                Ok((outputs, share))
             }
             (Some(session), _) => {
                 let observer = UntilOver { inner: NoObserver, limits: self.limits };
-                run(&*session.plan(&sample.inputs)?, id, &sample.inputs, observer)
+                Ok((run(&*session.plan(&sample.inputs)?, id, &sample.inputs, observer)?, 1.0))
             }
             (None, None) => Err(EngineError::Run { node: None, reason: "there is no model to run".to_owned() }),
         }
