@@ -35,7 +35,25 @@ class Evaluation:
         """What a written model gives on the held-out sets: as ONNX Runtime runs it, and with each half-precision value rounded."""
         held_out = slice(self.searched, None)
         written = onnx.load(path)
-        return self.value(str(path), held_out), self.value(rounded(written, self.sets[0]), held_out)
+        return {"run": self.value(str(path), held_out), "rounded": self.value(rounded(written, self.sets[0]), held_out)}
+
+    def of_quantised(self, path):
+        """What a written model of integers gives on the held-out sets, as ONNX Runtime runs it."""
+        return {"run": self.value(str(path), slice(self.searched, None))}
+
+    def quantised_again(self, path, kept):
+        """The same of the model that ONNX Runtime's quantizer makes of the original with these nodes left out, calibrated on the searched sets."""
+        from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+
+        class Searched(CalibrationDataReader):
+            sets = iter(self.sets[: self.searched])
+
+            def get_next(self):
+                return next(self.sets, None)
+
+        with tempfile.TemporaryDirectory() as place:
+            quantize_static(str(path), f"{place}/again.onnx", Searched(), quant_format=QuantFormat.QDQ, nodes_to_exclude=kept)
+            return self.of_quantised(f"{place}/again.onnx")["run"]
 
     def lowered(self, low):
         """The metric on the searched sets when the nodes of these names are lowered."""

@@ -5,12 +5,14 @@ import math
 import pathlib
 import re
 
-INTRO = """# Half precision on third-party models
+INTRO = """# Half precision and int8 on third-party models
 
-This page shows what `opscope precision --to fp16` finds for models that others made, beside two other tools.
-`scripts/prove-precision-models --write` generates it. The models are those of [models.md](models.md), and some of the package onnx with
-random weights. Each has 16 sets of inputs: the search sees 8 of them, and the values below are those of the other 8. The last model was
-tried on {date}, on {processor}.
+This page shows what `opscope precision` finds for models that others made: for fp16 beside two other tools, and for
+[int8](#int8). `scripts/prove-precision-models --write` generates it. The models are those of [models.md](models.md), and some of the
+package onnx with random weights. Each has 16 sets of inputs: the search sees 8 of them, and the values below are those of the other 8.
+The last model was tried on {date}, on {processor}.
+
+## fp16
 
 """
 
@@ -35,6 +37,21 @@ READING = """
 AutoCast is run without the packages that it asks for and does not use: PyTorch, an empty module in its place while it is imported, and
 CUDA's. Its reference values are computed by ONNX Runtime on the CPU, as they are by default. Inputs are real where it says so; the others
 are random numbers of the range that the model takes, drawings of lines of text, or noise.
+"""
+
+QUANTISED = """
+## int8
+
+`--to int8` with ONNX Runtime's quantizer and its defaults: static, in the format QDQ, one scale for each tensor, calibrated by the least and
+the largest values on the inputs of the search. No other tool is beside it: none looks for such a set by measuring.
+
+{counts}
+
+- *all int8*: the value, on the inputs of the search, with every operator in int8 that the quantizer takes.
+- *kept*, *time*, *runs*: as above. Each set is tried by running what the quantizer writes.
+- *held out*: the value of the written file on the inputs that the search did not see, as ONNX Runtime runs it without optimisations. The
+  quantizer, given the list in a Python of its own, makes a model of exactly this value.
+
 """
 
 MEMORY = """
@@ -84,7 +101,7 @@ def line(result):
     if found:
         told += f"; {len(found['kept'])} of {found['candidates']} kept, {100 * found['kept_time']:.2f} %, {found['full_runs']:.1f} runs"
         told += f", {found.get('run')} run, {found.get('rounded')} rounded, {found['held_out']} said; AutoCast {result.get('autocast')}"
-        told += f"; layers {result.get('layers')}; {verdict(result)}"
+        told += f"; layers {result.get('layers')}; {verdict(result) if 'autocast' in result else verdict_quantised(result)}"
     return "\n    FAULT: ".join([told, *result["faults"]])
 
 
@@ -105,26 +122,55 @@ def holds(results):
     return 5 * sum(good) >= 4 * len(good) and not any("refused" in fault for each in results for fault in each["faults"])
 
 
+def verdict_quantised(result):
+    if "found" not in result:
+        return "FAILED"
+    if "run" not in result["found"]:
+        return "REFUSED"
+    met = result["found"]["run"] >= float(result["target"].split()[2])
+    return "MISSED" if not met else "met" if result["found"]["minimal"] else "met, cut short"
+
+
+def counts_quantised(results):
+    verdicts = [verdict_quantised(each) for each in results]
+    return (
+        f"{len(results)} models. The written model meets the target on the held-out inputs in {sum('met' in each for each in verdicts)}: in "
+        f"{verdicts.count('met')} of them with a set that is shown to be minimal, and in {verdicts.count('met, cut short')} with the best one that was "
+        f"found in time. It misses it in {verdicts.count('MISSED')}; the command fails, or finds nothing in time, in {verdicts.count('FAILED')}."
+    )
+
+
+def holds_quantised(results):
+    return sum("met" in verdict_quantised(each) for each in results) >= 25
+
+
 # The page.
 
 
-def page(results, modelopt):
+def page(results, quantised, modelopt):
     results = sorted(results, key=lambda each: each["bytes"])
     runs = [each["found"]["full_runs"] for each in results if "found" in each]
     text = INTRO.format(date=datetime.date.today().isoformat(), processor=processor()) + counts(results) + f" A search took {sum(runs) / len(runs):.1f} runs in the mean, {max(runs):.1f} at most.\n"
-    text += READING.format(modelopt=modelopt.replace("==", " ")) + "\n## fp16\n\n"
+    text += READING.format(modelopt=modelopt.replace("==", " ")) + "\n"
     text += table(
         ["model", "MB", "target", "kept", "time", "runs", "held out", "AutoCast kept", "time", "held out", "first", "last", "result"],
         [row(each) for each in results],
         "llrrrrrrrrrl",
     )
     kept = [each for each in results if each.get("found", {}).get("kept")]
-    text += "\n## What is kept\n\n" + table(["model", "operators", "why"], [why(each) for each in kept], "ll")
+    text += "\n### What is kept in fp16\n\n" + table(["model", "operators", "why"], [why(each) for each in kept], "ll")
+    if quantised:
+        quantised = sorted(quantised, key=lambda each: each["bytes"])
+        text += QUANTISED.format(counts=counts_quantised(quantised))
+        text += table(["model", "MB", "target", "all int8", "kept", "time", "runs", "held out", "result"], [row_quantised(each) for each in quantised], "llrrrrrl")
+        kept = [each for each in quantised if each.get("found", {}).get("kept")]
+        text += "\n### What is kept in int8\n\n" + table(["model", "operators", "why"], [why(each) for each in kept], "ll")
     text += "\n## The models\n\n" + table(["model", "what it is", "from", "inputs"], [[each["name"], each["about"], each["source"], each["inputs"]] for each in results], "lll")
     missed = [f"- {each['name']}: {each['autocast']['failed']}" for each in results if "failed" in each.get("autocast", {})]
     if missed:
         text += "\n## Where AutoCast fails\n\n" + "\n".join(missed).replace("|", "\\|") + "\n"
-    faulty = [f"- {each['name']}: {without_places(fault)}" for each in results for fault in each["faults"]]
+    every = [(each, "") for each in results] + [(each, " in int8") for each in quantised]
+    faulty = [f"- {each['name']}{which}: {without_places(fault)}" for each, which in every for fault in each["faults"]]
     if faulty:
         text += "\n## What is wrong with ours\n\n" + "\n".join(faulty).replace("|", "\\|") + "\n"
     return text + memory(results)
@@ -160,6 +206,16 @@ def row(result):
     cells += [theirs.get("kept", "-"), percent(theirs.get("kept_time"), theirs.get("kept")), both(theirs) if "run" in theirs else "-"]
     cells += [f"{layers[each]['kept']}, {percent(layers[each]['kept_time'])}" if each in layers else "-" for each in ("first", "last")]
     return [*cells, SAID[verdict(result)]]
+
+
+def row_quantised(result):
+    cells = [result["name"], f"{result['bytes'] / 1e6:.3g}", result["target"].replace(">=", "≥")]
+    found = result.get("found")
+    if not found:
+        return [*cells, *["-"] * 5, verdict_quantised(result)]
+    all_low = number((found["all_low"] or {}).get("value"))
+    kept = f"{len(found['kept'])} of {found['candidates']}"
+    return [*cells, all_low, kept, percent(found["kept_time"], len(found["kept"])), f"{found['full_runs']:.1f}", number(found.get("run")), verdict_quantised(result)]
 
 
 def why(result):

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -45,8 +46,8 @@ def last(log):
     return next((line for line in lines if line.startswith("error: ")), (lines or [""])[-1])[:300]
 
 
-def tried(opscope, autocast, model, seconds, keep):
-    """What came of a model, as a dictionary that the page is made of."""
+def tried(opscope, autocast, model, to, seconds, keep):
+    """What came of a model in fp16 or int8, as a dictionary that the page is made of."""
     result = {"name": model.name, "about": model.about, "source": model.source, "inputs": model.kind, "target": model.target, "faults": []}
     with tempfile.TemporaryDirectory(dir=keep) as place:
         place = pathlib.Path(place)
@@ -58,19 +59,19 @@ def tried(opscope, autocast, model, seconds, keep):
         evaluated = evaluation.Evaluation(proto, sets, judge.Target(metric, float(bound)), chosen.SEARCHED)
         result["bytes"] = (place / f"{model.name}.onnx").stat().st_size
         result["activations"] = evaluated.activations()
-        ours(opscope, model, place, seconds, evaluated, result)
-        if "found" in result:
+        ours(opscope, model, to, place, seconds, evaluated, result)
+        if "found" in result and to == "fp16":
             theirs(autocast, model, place, seconds, evaluated, result)
             layers(evaluated, result)
-            result.pop("times")
+        result.pop("times", None)
     return result
 
 
-def ours(opscope, model, place, seconds, evaluated, result):
+def ours(opscope, model, to, place, seconds, evaluated, result):
     path, out, target = place / f"{model.name}.onnx", place / "out", evaluated.target
     inputs = ",".join(str(file) for file in sorted((place / "inputs").glob("*.npz")))
-    line = [opscope, "precision", path, "--to", "fp16", "--input", inputs, "--search", chosen.SEARCHED, "--keep-within", model.target]
-    line += ["--budget", f"{seconds}s", "--output", out, "--quiet"]
+    line = [opscope, "precision", path, "--to", to, "--input", inputs, "--search", chosen.SEARCHED, "--keep-within", model.target]
+    line += ["--budget", f"{seconds}s", "--output", out, "--quiet", *(["--python", sys.executable] if to == "int8" else [])]
     code, took, memory = run(line, place / "log", 2 * seconds)
     result |= {"exit": code, "seconds": took, "memory": memory}
     if model.name in chosen.MEMORY:
@@ -95,17 +96,20 @@ def ours(opscope, model, place, seconds, evaluated, result):
     share = sum(result["times"].get(name, 0.0) for name in names)
     if abs(share - report["kept_time"]) > 1e-6:
         result["faults"].append(f"the times of the kept operators are {share}, and precision.json says {report['kept_time']}")
-    if report["full_runs"] > MOST_RUNS:
+    if to == "fp16" and report["full_runs"] > MOST_RUNS:
         result["faults"].append(f"{report['full_runs']:.1f} full runs")
-    written = out / f"{model.name}_fp16.onnx"
+    written = out / f"{model.name}_{to}.onnx"
     faults = list(evaluation.faults_of_file(written, evaluated.model, evaluated.sets[0]))
     result["faults"] += faults
     try:
-        result["found"]["run"], result["found"]["rounded"] = evaluated.of_file(written)
+        values = evaluated.of_file(written) if to == "fp16" else evaluated.of_quantised(written)
     except Exception as error:  # ONNX Runtime has many kinds
         result["faults"].append(f"the written model does not run: {evaluation.first_line(error)}")
         return
-    for how in ("run", "rounded"):
+    result["found"] |= values
+    if to == "int8" and (again := evaluated.quantised_again(path, names)) != values["run"]:
+        result["faults"].append(f"the quantizer, given the list, makes a model of {again:.9g}, and the written one has {values['run']:.9g}")
+    for how in values:
         value = result["found"][how]
         if not target.met_by(value):
             result["faults"].append(f"the written model misses the target on the held-out inputs ({how}): {value:.6g}")
@@ -152,7 +156,7 @@ def theirs(python, model, place, seconds, evaluated, result):
         found["failed"] = f"exit code {code}: {last(place / 'autocast.log')}"
         return
     try:
-        found["run"], found["rounded"] = evaluated.of_file(written)
+        found |= evaluated.of_file(written)
     except Exception as error:  # ONNX Runtime has many kinds
         found["failed"] = f"ONNX Runtime: {evaluation.first_line(error)}"
 

@@ -4,6 +4,7 @@ mod process;
 
 use std::fs;
 use std::num::NonZeroUsize;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
@@ -374,4 +375,34 @@ fn several_sets_of_files_are_searched_and_held_out() {
     let report = place.json("all/precision.json");
     assert_eq!((&report["inputs"], &report["held_out"]), (&5.into(), &Value::Null));
     assert!(kept(&report).contains(&"/norm/Pow"), "{report}");
+}
+
+/// A quantizer that changes nothing, but writes what no engine loads unless `b` is left out.
+const COLLIDING: &str = r#"#!/bin/sh
+echo '{"nodes": ["a", "b", "c"]}'
+while read -r request; do
+    output=$(printf '%s' "$request" | sed 's/.*"output":"\([^"]*\)".*/\1/')
+    case $request in
+        *'"b"'*) cp "$3" "$output" ;;
+        *) cp REFUSED "$output" ;;
+    esac
+    echo '{}'
+done
+"#;
+
+#[test]
+fn a_quantised_model_that_the_engine_refuses_misses_the_target_and_the_search_goes_on() {
+    let place = Workplace::new();
+    let nodes = [node("a", "Neg", &["x"], &["v"]), node("b", "Abs", &["v"], &["w"]), node("c", "Neg", &["w"], &["y"])];
+    place.write("m.onnx", weighted(&[("x", &["4"])], &nodes, &[], &[("y", &["4"])]));
+    place.write("python", COLLIDING.replace("REFUSED", &model("fixtures/huge_constant_of_shape.onnx")));
+    fs::set_permissions(place.path("python"), fs::Permissions::from_mode(0o755)).unwrap();
+    let python = place.path("python");
+    let line = ["precision", "m.onnx", "--to", "int8", "--output", "out", "--python", python.to_str().unwrap()];
+    let ended = end(&mut place.command(&line));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("all int8  cosine none (not finite, or the engine does not load it)"), "{ended:?}");
+    let report = place.json("out/precision.json");
+    assert_eq!((kept(&report), &report["minimal"], &report["value"]), (vec!["b"], &true.into(), &1.0.into()));
+    assert_eq!(place.text("out/keep.txt"), "b\n");
 }

@@ -316,13 +316,13 @@ mod tests {
         let all = model.all();
         let (first, last) = (all[0], all[all.len() - 1]);
         let beginnings = model.beginnings(1 << 20);
-        let mut share = |kept: &[OperatorId]| model.run(&beginnings, &kept.iter().copied().collect()).1;
+        let share = |kept: &[OperatorId]| model.run(&beginnings, &kept.iter().copied().collect()).1;
         assert_eq!(share(&[]), 1.0, "nothing is kept of an earlier run");
         assert!(share(&[last]) < 0.2);
         assert_eq!(share(&[first, last]), 1.0);
         assert!(share(&[first]) < 0.2);
         let without_room = model.beginnings(0);
-        let mut share = |kept: &[OperatorId]| model.run(&without_room, &kept.iter().copied().collect()).1;
+        let share = |kept: &[OperatorId]| model.run(&without_room, &kept.iter().copied().collect()).1;
         assert_eq!([share(&[]), share(&[last])], [1.0, 1.0]);
     }
 }

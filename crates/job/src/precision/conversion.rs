@@ -4,7 +4,10 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use opscope::{Session, SessionError};
+use opscope_model::EngineError;
 use opscope_onnx::{Graph, Lowering, Operator, OperatorId};
+use opscope_tensor::Tensor;
 
 use super::PrecisionError;
 use super::quantizer::Quantizer;
@@ -40,6 +43,30 @@ impl<'a> Conversion<'a> {
             Self::Integers(quantizer) => Graph::load(&quantizer.quantised(kept)?),
         };
         Ok(Arc::new(graph?))
+    }
+
+    /// Loads that model into an engine. Returns `None` if the engine refuses what a quantizer wrote, or cannot run these
+    /// inputs: two of the names that it makes up may meet, for instance.
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph), and if the engine refuses another model.
+    pub fn loaded(
+        self,
+        kept: &HashSet<OperatorId>,
+        load: &dyn Fn(Arc<Graph>) -> Result<Session, PrecisionError>,
+        inputs: &[Tensor],
+    ) -> Result<Option<Session>, PrecisionError> {
+        let loaded = load(self.graph(kept)?).and_then(|session| {
+            session.plan(inputs)?;
+            Ok(session)
+        });
+        match loaded {
+            Err(
+                PrecisionError::Engine(EngineError::Load { .. })
+                | PrecisionError::Session(SessionError::Engine(EngineError::Load { .. })),
+            ) if matches!(self, Self::Integers(_)) => Ok(None),
+            loaded => loaded.map(Some),
+        }
     }
 
     /// Writes that model.

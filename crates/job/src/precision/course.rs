@@ -197,12 +197,10 @@ impl PrecisionJob {
     ) -> Result<Looked<'a>, PrecisionError> {
         let ids: HashSet<OperatorId> = conversion.candidates().iter().map(|operator| operator.id).collect();
         let in_order: Vec<OperatorId> = conversion.candidates().iter().map(|operator| operator.id).collect();
+        let load = |graph| self.session(&self.engine, graph, Fidelity::Exact);
         let quantised = match conversion {
             Conversion::Float(_) => None,
-            Conversion::Integers(_) => {
-                let graph = conversion.graph(&HashSet::new())?;
-                Some(self.session(&self.engine, graph, Fidelity::Exact)?)
-            }
+            Conversion::Integers(_) => conversion.loaded(&HashSet::new(), &load, &sets[0])?,
         };
         // An engine that cannot skip an operator works with taps between operators, which no constant passes.
         let replaces_constants = session.engine().capabilities(Fidelity::Exact).skip;
@@ -230,6 +228,7 @@ impl PrecisionJob {
                     let graphs = (&*self.graph, &**quantised.graph());
                     measure_quantised(plans, graphs, &inputs, &in_order, &mut measured, limits)?
                 }
+                // Nothing is known of single operators.
                 (_, None) => limits.run(session, RunId(0), &inputs)?,
             };
             runs += 2.0;

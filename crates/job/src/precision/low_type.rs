@@ -29,6 +29,14 @@ impl LowType {
         }
     }
 
+    /// Returns why it takes none of a model's operators.
+    pub(super) fn takes_none(self) -> &'static str {
+        match self {
+            Self::Fp16 | Self::Bf16 => "none of them gives float32 numbers from the data of its inputs",
+            Self::Int8 => "the quantizer takes none of the nodes that are in no body of another",
+        }
+    }
+
     /// Returns the floating-point type; `None` for integers.
     pub(super) fn float(self) -> Option<DType> {
         match self {

@@ -123,9 +123,7 @@ pub enum PrecisionError {
         found: usize,
     },
     /// No operator can be lowered.
-    #[error(
-        "no operator of {model:?} can compute in {to}: none of them gives float32 numbers from the data of its inputs"
-    )]
+    #[error("no operator of {model:?} can compute in {to}: {}", .to.takes_none())]
     NothingToLower {
         /// The model.
         model: PathBuf,

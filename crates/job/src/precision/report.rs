@@ -64,7 +64,7 @@ pub struct PrecisionReport {
 /// The model with every candidate lowered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AllLow {
-    /// The metric; `None` if outputs are not finite.
+    /// The metric; `None` if outputs are not finite, or no engine loads what the quantizer wrote.
     pub value: Option<f64>,
     /// The first operator whose error is more than that of rounding.
     pub first: Option<String>,
@@ -103,7 +103,8 @@ pub struct KeptOperator {
     pub op_type: String,
     /// What it does in the narrower type, if that alone is more than rounding.
     pub cause: Option<Cause>,
-    /// The metric if it is lowered, too. `None` if outputs are not finite then, or if it was not tried.
+    /// The metric if it is lowered, too. `None` if outputs are not finite then, if no engine loads what the quantizer
+    /// wrote then, or if it was not tried.
     pub value_without: Option<f64>,
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use opscope_text::{counted, grouped, shown_number, shown_text};
 
 use super::criterion::Criterion;
+use super::low_type::LowType;
 use super::report::{HeldOut, PrecisionReport};
 use super::target::Target;
 
@@ -52,13 +53,13 @@ impl PrecisionReport {
             None => lines.add("noise", format!("{noise}; the target {target} is coarser")),
             Some(_) => lines.add("noise", noise),
         }
-        lines.add(&format!("all {}", self.to), format!("{metric} {}", shown(all_low.value)));
+        lines.add(&format!("all {}", self.to), format!("{metric} {}", self.tried(all_low.value)));
         self.first_worse(lines);
         self.kept(lines);
         match self.minimal {
             true if self.kept.is_empty() => {}
             true => {
-                let without = self.kept.iter().take(NAMED).map(|kept| shown(kept.value_without));
+                let without = self.kept.iter().take(NAMED).map(|kept| self.tried(kept.value_without));
                 let without = without.collect::<Vec<_>>().join(", ");
                 lines.add("proof", format!("without any one of them the target is missed: {without}{}", self.more()));
             }
@@ -85,6 +86,14 @@ impl PrecisionReport {
             true if self.kept.is_empty() => {}
             true => lines.add("proof", "without any one of them the check fails".to_owned()),
             false => lines.add("proof", CUT.to_owned()),
+        }
+    }
+
+    /// Returns the value of a set that was tried. What a quantizer writes may not even load.
+    fn tried(&self, value: Option<f64>) -> String {
+        match (value, self.to) {
+            (None, LowType::Int8) => "none (not finite, or the engine does not load it)".to_owned(),
+            _ => shown(value),
         }
     }
 

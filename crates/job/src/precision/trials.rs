@@ -101,13 +101,16 @@ impl Trials<'_> {
         ids: Vec<u32>,
         whole: bool,
     ) -> Result<Trial, Cut<PrecisionError>> {
-        let loaded = match self.samples.iter().all(|sample| sample.rounding.is_some()) {
-            true => None,
-            false => Some(self.conversion.graph(kept).and_then(self.load).map_err(Cut::Failed)?),
-        };
         let mut values = Vec::new();
         let mut runs = 0.0;
         let trial = |value, runs, whole| Trial { kept: ids.clone(), value, met: target.is_met(value), whole, runs };
+        let loaded = match self.samples.iter().find(|sample| sample.rounding.is_none()) {
+            None => None,
+            Some(sample) => match self.conversion.loaded(kept, self.load, &sample.inputs).map_err(Cut::Failed)? {
+                Some(session) => Some(session),
+                None => return Ok(trial(None, runs, true)),
+            },
+        };
         for (index, sample) in self.samples.iter().enumerate() {
             let (outputs, share) = match self.outputs(loaded.as_ref(), RunId(index as u64), sample, kept) {
                 Err(EngineError::Stopped(_)) if self.limits.is_over() => return Err(Cut::Enough),
