@@ -40,6 +40,8 @@ impl Console {
     /// Returns an error if it cannot continue like this.
     pub fn continue_without_waiting(&mut self, command: &Command) -> Result<()> {
         let Ok(stop) = self.stop() else { return Ok(()) };
+        // It may have stopped when nothing waited for it any more; what continues is not reported.
+        self.report_waiting();
         let resume = match command {
             Command::Wait => return Ok(()),
             _ if has_failed(&stop) => Resume::Continue,
