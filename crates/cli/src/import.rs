@@ -13,8 +13,7 @@ use opscope_import::{
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
-use crate::precision::cancelled;
-use crate::terminal::{Messages, Progress, print, print_json, shown_path};
+use crate::terminal::{Messages, Progress, cancelled, print, print_json, shown_path};
 
 /// The arguments of `opscope import`.
 #[derive(Debug, Args)]
