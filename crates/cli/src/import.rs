@@ -75,7 +75,7 @@ pub fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
     }
     if arguments.json {
         let traces: Vec<Value> =
-            arguments.sources.iter().zip(&imported).map(|(source, one)| document(source, one)).collect();
+            arguments.sources.iter().zip(&imported).map(|(source, one)| one.json(source)).collect();
         print_json(json!({ "schema": "opscope.import/1", "traces": traces }))?;
     } else if !arguments.quiet {
         imported.iter().try_for_each(tell)?;
@@ -224,25 +224,4 @@ fn kernels(device: &TracedDevice, imported: &ImportedTrace) -> String {
         (_, 0) => format!("{kernels}, {tied} to {operators}"),
         _ => format!("{kernels}, {tied} to {operators} of {modules}"),
     }
-}
-
-fn document(source: &Path, imported: &ImportedTrace) -> Value {
-    let devices = imported.devices.iter().map(|device| {
-        json!({ "device": device.name, "kernels": device.kernels, "launched": device.launched, "tied": device.tied })
-    });
-    json!({
-        "source": source.to_string_lossy(),
-        "recording": imported.directory.to_string_lossy(),
-        "format": imported.format,
-        "events": imported.events,
-        "imported": imported.imported,
-        "not_imported": imported.not_imported,
-        "devices": devices.collect::<Vec<_>>(),
-        "operators": imported.operators,
-        "modules": imported.modules,
-        "runs": imported.runs,
-        "complete": imported.damage.is_empty(),
-        "incomplete_because": imported.damage,
-        "notes": imported.notes,
-    })
 }
