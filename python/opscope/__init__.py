@@ -8,6 +8,7 @@
     opscope.precision(model, to="fp16", output="out").kept  # which operators must stay in float32
     with model.debug() as d: ...                # stop and look
     opscope.reduce(path, inputs, ...)           # the smallest model that still fails
+    opscope.import_trace("trace.json", "a")      # a trace of torch.profiler or another tool as a recording
 
 docs/python.md of the repository describes all of it.
 """
@@ -15,7 +16,7 @@ docs/python.md of the repository describes all of it.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opscope._api import compare, load, open, precision, record, reduce
+    from opscope._api import compare, import_trace, load, open, precision, record, reduce
     from opscope._errors import DebugError, EngineError, Error, FileError, InputError, ModelError, NonFinite
     from opscope._opscope import (
         VERSION as __version__,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         DumpedOperator,
         DumpStream,
         FirstDivergence,
+        ImportedTrace,
         Model,
         Precision,
         Profile,
@@ -55,6 +57,7 @@ __all__ = [
     "Error",
     "FileError",
     "FirstDivergence",
+    "ImportedTrace",
     "InputError",
     "Model",
     "ModelError",
@@ -71,6 +74,7 @@ __all__ = [
     "Value",
     "__version__",
     "compare",
+    "import_trace",
     "load",
     "mark",
     "open",
@@ -91,7 +95,7 @@ def __getattr__(name: str) -> Any:
         from opscope import _errors
 
         value = getattr(_errors, name)
-    elif name in ("compare", "load", "open", "precision", "record", "reduce"):
+    elif name in ("compare", "import_trace", "load", "open", "precision", "record", "reduce"):
         from opscope import _api
 
         value = getattr(_api, name)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 from opscope import _opscope
 from opscope._cli import launcher
 from opscope._onnxruntime_library import library as installed_library
-from opscope._opscope import Comparison, Dump, Model, Precision, Profile, Recorder, Reduced
+from opscope._opscope import Comparison, Dump, ImportedTrace, Model, Precision, Profile, Recorder, Reduced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from opscope._types import Inputs, ModelSource
 
-__all__ = ["compare", "load", "open", "precision", "record", "reduce"]
+__all__ = ["compare", "import_trace", "load", "open", "precision", "record", "reduce"]
 
 Engine = Literal["tract", "onnxruntime", "ort"]
 Fidelity = Literal["optimised", "exact"]
@@ -93,6 +93,16 @@ def compare(
         of_max=of_max,
         least_sqnr=least_sqnr,
     )
+
+
+def import_trace(trace: PathLike, directory: PathLike, *, run: str | None = None) -> ImportedTrace:
+    """Makes a recording of a trace of another tool in a new directory, which `open` opens.
+
+    The trace is one that `opscope import` reads: of torch.profiler, ONNX Runtime, Nsight Systems, rocprofv3, Perfetto, or Chrome trace
+    events. `run` names the ranges that are runs, or is `re:PATTERN`; by default these are the steps of torch.profiler and the runs of
+    ONNX Runtime. Other threads run meanwhile.
+    """
+    return _opscope.import_trace(Path(trace), Path(directory), run=run)
 
 
 def precision(

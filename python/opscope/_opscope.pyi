@@ -19,6 +19,7 @@ __all__ = [
     "DumpStream",
     "DumpedOperator",
     "FirstDivergence",
+    "ImportedTrace",
     "Model",
     "Precision",
     "Profile",
@@ -39,6 +40,7 @@ __all__ = [
     "close_abandoned_profile",
     "compare_tensors",
     "find_precision",
+    "import_trace",
     "instrument_program",
     "load_model",
     "mark",
@@ -92,6 +94,7 @@ def reduce_model(
     seed: int,
     launcher: Sequence[str],
 ) -> Reduced: ...
+def import_trace(trace: Path, directory: Path, *, run: str | None) -> ImportedTrace: ...
 def find_precision(
     model: Model,
     *,
@@ -559,6 +562,34 @@ class Reduced:
         """A shell command that shows the failure."""
     def json(self) -> str:
         """The document that `opscope reduce --json` prints."""
+
+@final
+class ImportedTrace:
+    """What became of a trace of another tool."""
+
+    @property
+    def directory(self) -> Path:
+        """The recording, which `opscope.open` opens."""
+    @property
+    def format(self) -> str:
+        """The format of the trace, such as `Kineto`."""
+    @property
+    def events(self) -> int:
+        """How many events the trace has."""
+    @property
+    def imported(self) -> int:
+        """How many of them are in the recording. The others are counted in `json()` by kind and name."""
+    @property
+    def runs(self) -> int:
+        """How many runs the recording has."""
+    @property
+    def complete(self) -> bool:
+        """Whether the whole trace was read."""
+    @property
+    def incomplete_because(self) -> list[str]:
+        """What of the trace is damaged or missing, a sentence each."""
+    def json(self) -> str:
+        """The entry of the document that `opscope import --json` prints."""
 
 @final
 class Precision:

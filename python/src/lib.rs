@@ -10,6 +10,7 @@
 //! | `compare` | comparisons of models and dumps |
 //! | `reduce` | the smallest model that still fails |
 //! | `precision` | which operators must stay in float32 |
+//! | `import` | traces of other tools as recordings |
 //! | `torch` | PyTorch programs that are watched |
 //! | `model` | a model: runs, benchmarks, profiles, dumps |
 //! | `debug` | the debugger of one run, and of sessions that clients attach to |
@@ -33,6 +34,7 @@ mod command;
 mod compare;
 mod debug;
 mod failure;
+mod import;
 mod inputs;
 mod model;
 mod precision;
@@ -55,6 +57,8 @@ mod _opscope {
     use super::compare::{Comparison, FirstDivergence, compare_tensors};
     #[pymodule_export]
     use super::debug::{DebugSession, ServedSession, SessionCapture, SessionServer, Slots, Stop};
+    #[pymodule_export]
+    use super::import::{ImportedTrace, import_trace};
     #[pymodule_export]
     use super::model::{Benchmark, DumpStream, Model, Profile, Value, load_model};
     #[pymodule_export]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use opscope::files::open_regular;
 use opscope::tensor::npz::Npz;
 use opscope::text::{counted, grouped, shell_path, shell_word, shown_text};
+use opscope_import::{is_foreign_dump, is_foreign_trace};
 use serde_json::{Value, json};
 
 use crate::terminal::shown_path;
@@ -35,6 +36,16 @@ impl Artifact {
     /// Returns what is at a path, or `None` if opscope does not know it.
     pub fn at(path: &Path) -> Option<Self> {
         if path.is_dir() { directory(path) } else { file(path) }
+    }
+
+    /// Returns what another tool wrote and `opscope import` reads.
+    pub fn foreign(path: &Path) -> Option<Self> {
+        let what = match () {
+            () if is_foreign_dump(path) => "a dump of another tool",
+            () if is_foreign_trace(path) => "a trace of another tool",
+            () => return None,
+        };
+        Some(Self::new(path, what, [with("import", path)]))
     }
 
     /// Returns as text what it is and what can be done with it, one line each.
@@ -101,7 +112,7 @@ fn directory(path: &Path) -> Option<Artifact> {
             [duckdb],
         ));
     }
-    output_directory(path).or_else(|| outputs_of_run(path)).or_else(|| tables(path))
+    output_directory(path).or_else(|| outputs_of_run(path)).or_else(|| tables(path)).or_else(|| Artifact::foreign(path))
 }
 
 /// Recognises a directory of `--output`, with one run or several.
@@ -214,7 +225,7 @@ fn file(path: &Path) -> Option<Artifact> {
     if matches!(name_of(path), "index.jsonl" | "histograms.jsonl") && around(path).join("manifest.json").is_file() {
         return Some(Artifact::new(path, "a part of a dump", [with("inspect", around(path))]));
     }
-    document(path, &text)
+    document(path, &text).or_else(|| Artifact::foreign(path))
 }
 
 /// Recognises an archive of numpy arrays.

@@ -13,8 +13,7 @@ use opscope_import::{
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
-use crate::precision::cancelled;
-use crate::terminal::{Messages, Progress, print, print_json, shown_path};
+use crate::terminal::{Messages, Progress, cancelled, print, print_json, shown_path};
 
 /// The arguments of `opscope import`.
 #[derive(Debug, Args)]
@@ -76,7 +75,7 @@ pub fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
     }
     if arguments.json {
         let traces: Vec<Value> =
-            arguments.sources.iter().zip(&imported).map(|(source, one)| document(source, one)).collect();
+            arguments.sources.iter().zip(&imported).map(|(source, one)| one.json(source)).collect();
         print_json(json!({ "schema": "opscope.import/1", "traces": traces }))?;
     } else if !arguments.quiet {
         imported.iter().try_for_each(tell)?;
@@ -225,25 +224,4 @@ fn kernels(device: &TracedDevice, imported: &ImportedTrace) -> String {
         (_, 0) => format!("{kernels}, {tied} to {operators}"),
         _ => format!("{kernels}, {tied} to {operators} of {modules}"),
     }
-}
-
-fn document(source: &Path, imported: &ImportedTrace) -> Value {
-    let devices = imported.devices.iter().map(|device| {
-        json!({ "device": device.name, "kernels": device.kernels, "launched": device.launched, "tied": device.tied })
-    });
-    json!({
-        "source": source.to_string_lossy(),
-        "recording": imported.directory.to_string_lossy(),
-        "format": imported.format,
-        "events": imported.events,
-        "imported": imported.imported,
-        "not_imported": imported.not_imported,
-        "devices": devices.collect::<Vec<_>>(),
-        "operators": imported.operators,
-        "modules": imported.modules,
-        "runs": imported.runs,
-        "complete": imported.damage.is_empty(),
-        "incomplete_because": imported.damage,
-        "notes": imported.notes,
-    })
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
@@ -17,12 +17,11 @@ use opscope_job::inputs::{Data, InputFiles, Inputs, ShapeSpec, concrete_shapes, 
 use opscope_job::precision::{
     Criterion, LowType, PrecisionError, PrecisionHooks, PrecisionJob, PrecisionReport, Progress as Step, Target,
 };
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::engines::{runs, with_hint};
 use crate::exit::{Exit, Failure};
 use crate::options::{EngineArguments, Environment, given_files, one_of, shape_set};
-use crate::terminal::{Messages, Progress, print, print_json};
+use crate::terminal::{Messages, Progress, cancelled, print, print_json};
 
 /// Sets of generated inputs, of which the search sees a half.
 const GENERATED: u64 = 8;
@@ -157,18 +156,6 @@ fn described(step: Step) -> String {
         Step::Trial(size, best) => format!("trying {size} operators in float32; the best so far keeps {best}"),
         Step::HeldOut => "measuring the written model".to_owned(),
     }
-}
-
-/// Returns a flag that the first Ctrl-C or SIGTERM sets, and the number of the signal. The second one ends the process.
-pub fn cancelled() -> Result<(Arc<AtomicBool>, Arc<AtomicUsize>), Failure> {
-    let (cancelled, number) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&cancelled))
-            .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(&number), signal as usize))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&cancelled)))
-            .map_err(|error| Failure::failed(format!("no handler for signals can be installed: {error}")))?;
-    }
-    Ok((cancelled, number))
 }
 
 /// Returns the inputs: files, or several sets of random data.

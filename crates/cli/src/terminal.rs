@@ -5,6 +5,8 @@ use std::env::var;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,6 +15,7 @@ use opscope::text::{BarStyle, shown_text};
 use opscope_job::benchmark::{Goal, Stage};
 use opscope_job::inputs::Inputs;
 use rustix::termios::tcgetwinsize;
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::exit::Failure;
 
@@ -139,6 +142,21 @@ pub fn bars() -> BarStyle {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find(set).and_then(|name| var(name).ok()).unwrap_or_default();
     let locale = locale.to_ascii_lowercase();
     if locale.contains("utf-8") || locale.contains("utf8") { BarStyle::Blocks } else { BarStyle::Ascii }
+}
+
+/// Returns a flag that the first Ctrl-C or SIGTERM sets, and the number of the signal. The second one ends the process.
+///
+/// # Errors
+/// Returns an error if no handler for signals can be installed.
+pub fn cancelled() -> Result<(Arc<AtomicBool>, Arc<AtomicUsize>), Failure> {
+    let (cancelled, number) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&cancelled))
+            .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(&number), signal as usize))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&cancelled)))
+            .map_err(|error| Failure::failed(format!("no handler for signals can be installed: {error}")))?;
+    }
+    Ok((cancelled, number))
 }
 
 /// The progress of long work, shown if stderr is a terminal.

@@ -144,3 +144,38 @@ fn a_dump_of_another_tool_is_inspected_and_compared() {
     let refused = opscope(&place, &["import", "w.safetensors", "--run", "x"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
+
+#[test]
+fn inspect_and_compare_name_the_import_for_what_another_tool_wrote() {
+    let place = Workplace::new();
+    place.write("a trace.json", trace(2, 200));
+    place.write("array.json", "[{\"cat\": \"Node\", \"ph\": \"X\"");
+    let header = br#"{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+    place.write("w.safetensors", [&(header.len() as u64).to_le_bytes()[..], header, &[0; 4]].concat());
+    place.write("numbers.json", "[1, 2]");
+    for (file, what, command) in [
+        ("a trace.json", "a trace of another tool", "opscope import 'a trace.json'"),
+        ("array.json", "a trace of another tool", "opscope import array.json"),
+        ("w.safetensors", "a dump of another tool", "opscope import w.safetensors"),
+    ] {
+        let inspected = opscope(&place, &["inspect", file]);
+        let expected = format!("{file}: {what}\ntry: {command}\n");
+        assert_eq!((inspected.code, inspected.stdout.as_str()), (Some(0), expected.as_str()), "{inspected:?}");
+        for arguments in [&["compare", file, file][..], &["compare", file, file, "--fail-above", "5%"]] {
+            let compared = opscope(&place, arguments);
+            let expected = format!("it is {what}; write: {command}");
+            assert!(compared.code == Some(2) && compared.stderr.contains(&expected), "{compared:?}");
+        }
+    }
+    assert_eq!(opscope(&place, &["inspect", "numbers.json"]).code, Some(2));
+}
+
+#[test]
+fn control_characters_in_names_are_read_and_told_with_3() {
+    let place = Workplace::new();
+    place.write("bad.json", trace(2, 200).replacen("attention", "atten\u{1}tion", 1));
+    let ended = opscope(&place, &["import", "bad.json", "--output", "out"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stdout.starts_with("imported      10 of 11 events"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("1 event had control characters"), "{}", ended.stderr);
+}

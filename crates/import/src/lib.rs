@@ -25,4 +25,4 @@ mod trace;
 
 pub use dump::{DumpOptions, DumpProgress, ImportedDump, import_dump, is_foreign_dump};
 pub use error::ImportError;
-pub use trace::{ImportedTrace, Steps, TraceOptions, TracedDevice, import_trace};
+pub use trace::{ImportedTrace, Steps, TraceOptions, TracedDevice, import_trace, is_foreign_trace};

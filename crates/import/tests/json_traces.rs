@@ -168,7 +168,7 @@ fn a_profile_of_onnx_runtime_is_read_with_its_faults() {
     ]"#;
     let imported = place.import(text.as_bytes(), &TraceOptions::default()).expect("a trace");
     assert_eq!((imported.format.as_str(), imported.imported, imported.runs), ("ONNX Runtime's profile", 4, 1));
-    assert!(imported.damage.is_empty() && imported.notes[0].starts_with("2 commas"), "{imported:?}");
+    assert!(imported.damage.is_empty() && imported.notes[0].starts_with("2 places"), "{imported:?}");
     let account = place.recording().account().expect("an account");
     let rows: Vec<_> =
         account.operators.iter().map(|row| (row.operator.as_str(), row.op_type.as_str(), row.total_ns)).collect();

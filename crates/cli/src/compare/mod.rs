@@ -15,9 +15,11 @@ use opscope::engine::EngineName;
 use opscope::model::{Fidelity, LoadBudget};
 use opscope_job::compare::times::{By, Threshold, Times};
 
+use crate::artifact::Artifact;
 use crate::exit::{Exit, Failure};
 use crate::isolate::Invocation;
 use crate::options::{EngineArguments, engine_name, one_of};
+use crate::terminal::shown_path;
 
 /// The arguments of `opscope compare`.
 #[derive(Debug, Args)]
@@ -132,10 +134,18 @@ pub fn run(arguments: &CompareArguments, invocation: &Invocation) -> Result<Exit
     let sides = Sides::of(arguments)?;
     let (compared, baseline) = runs::resolve(sides, arguments)?;
     let sides = Sides { compared: &compared, baseline: &baseline, ..sides };
-    match Times::is_at(sides.compared) || Times::is_at(sides.baseline) {
+    let outcome = match Times::is_at(sides.compared) || Times::is_at(sides.baseline) {
         true => times::run(arguments, sides),
         false => tensors::run(arguments, sides, invocation),
-    }
+    };
+    outcome.map_err(|failure| foreign(sides).unwrap_or(failure))
+}
+
+/// Returns the failure that says how a trace or dump of another tool is compared, if a side is one.
+fn foreign(sides: Sides<'_>) -> Option<Failure> {
+    let found = |path: &Path| Artifact::foreign(path).map(|found| (path.to_owned(), found.hint()));
+    let (path, hint) = found(sides.compared).or_else(|| found(sides.baseline))?;
+    Some(Failure::wrong_use(format!("{}: {hint}", shown_path(&path))))
 }
 
 /// The two paths.

@@ -118,10 +118,84 @@ impl Summary {
             (Some(ours), Some(theirs)) => (ours - theirs).abs() <= most + 1e-12 * largest,
             (ours, theirs) => ours.is_none() == theirs.is_none(),
         };
-        let agree = (tensor.nan, tensor.inf) == (reference.nan, reference.inf)
-            && near(tensor.min, reference.min, extreme)
-            && near(tensor.max, reference.max, extreme)
-            && near(tensor.mean, reference.mean, mean);
+        let near = |of: fn(&IndexStatistics) -> Option<f64>, most: f64| near(of(tensor), of(reference), most);
+        let agree = match (is_partial(tensor, elements), is_partial(reference, elements)) {
+            (true, false) => may_be(tensor, reference, near, extreme),
+            (false, true) => may_be(reference, tensor, near, extreme),
+            _ => {
+                (tensor.nan, tensor.inf) == (reference.nan, reference.inf)
+                    && near(|of| of.min, extreme)
+                    && near(|of| of.max, extreme)
+                    && near(|of| of.mean, mean)
+            }
+        };
         if agree { Self::Alike } else { Self::Different }
+    }
+}
+
+/// Returns whether statistics say only that there are NaN or infinite elements: an extreme of the finite ones is not
+/// known although there are some. Imported statistics may be so.
+fn is_partial(statistics: &IndexStatistics, elements: usize) -> bool {
+    let not_finite = statistics.nan + statistics.inf;
+    let is_unknown = statistics.min.is_none() || statistics.max.is_none();
+    is_unknown && not_finite > 0 && not_finite < elements as u64
+}
+
+/// Returns whether partial statistics may be those of a tensor. Their counts mean at least as many, and where there is
+/// NaN, they do not say whether there are infinite elements.
+fn may_be(
+    partial: &IndexStatistics,
+    whole: &IndexStatistics,
+    near: impl Fn(fn(&IndexStatistics) -> Option<f64>, f64) -> bool,
+    most: f64,
+) -> bool {
+    let counts = match partial.nan {
+        0 => whole.nan == 0 && whole.inf >= partial.inf,
+        nan => whole.nan >= nan,
+    };
+    counts && (partial.min.is_none() || near(|of| of.min, most)) && (partial.max.is_none() || near(|of| of.max, most))
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_tensor::{DType, Tolerance};
+
+    use super::*;
+
+    fn of(tensor: &IndexStatistics, reference: &IndexStatistics) -> Summary {
+        let criterion = Criterion { tolerance: Tolerance::of(DType::F32), least_sqnr: None };
+        let one = Summary::of(tensor, reference, true, 4, &criterion);
+        let other = Summary::of(reference, tensor, true, 4, &criterion);
+        assert_eq!(one, other);
+        one
+    }
+
+    #[test]
+    fn statistics_that_only_say_that_something_is_not_finite_are_alike_where_that_may_be() {
+        use Summary::{Alike, Different};
+        let statistics = |min, max, nan, inf| IndexStatistics { xxh3: None, min, max, mean: None, nan, inf };
+        let all = |nan, inf| statistics(Some(-1.0), Some(2.0), nan, inf);
+        // What msprobe says of a tensor with NaN, and of one with infinity.
+        let with_nan = statistics(None, None, 1, 0);
+        let with_infinity = statistics(Some(-1.0), None, 0, 1);
+        for (partial, whole, expected) in [
+            (&with_nan, all(2, 0), Alike),
+            (&with_nan, all(1, 1), Alike),
+            (&with_nan, all(0, 1), Different),
+            (&with_nan, all(0, 0), Different),
+            (&with_nan, statistics(None, None, 4, 0), Alike),
+            (&with_infinity, all(0, 2), Alike),
+            (&with_infinity, statistics(Some(-3.0), Some(2.0), 0, 2), Different),
+            (&with_infinity, all(1, 1), Different),
+            (&with_infinity, all(0, 0), Different),
+            (&with_infinity, statistics(Some(-1.0), None, 0, 1), Alike),
+            (&with_infinity, statistics(None, None, 1, 0), Different),
+        ] {
+            assert_eq!(of(partial, &whole), expected, "{partial:?} {whole:?}");
+        }
+        // The mean of what is partial is not compared, and that of others is.
+        let mean = |mean| IndexStatistics { mean: Some(mean), ..all(0, 0) };
+        assert_eq!(of(&mean(0.0), &mean(1.0)), Different);
+        assert_eq!(of(&with_nan, &IndexStatistics { mean: Some(1.0), ..all(1, 0) }), Alike);
     }
 }

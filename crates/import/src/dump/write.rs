@@ -9,10 +9,8 @@ use opscope_dump::{
     Answer, Contents, DirectorySink, DumpInfo, Ending, Io, Missing, ModelEntry, Origin, PHASE, Piece, RunOutcome, Sink,
     StoredDump, Stream,
 };
-use opscope_model::{Fidelity, RunId};
-use opscope_onnx::{
-    Attribute, CodeOrigin, Graph, Module, Operator, OperatorId, Part, Producer, Source, Value, ValueId,
-};
+use opscope_model::{Fidelity, OpenModel, RunId};
+use opscope_onnx::{Attribute, CodeOrigin, Graph, Module, Operator, OperatorId, Part, Producer, Value, ValueId};
 use opscope_tensor::Digest;
 use opscope_text::shown_text;
 
@@ -257,20 +255,8 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the graph that every tensor's is an excerpt of.
+/// Returns the graph that every tensor's is an excerpt of: as of a program, no operator is known before its tensors.
 fn header(info: &DumpInfo) -> Graph {
-    let ModelEntry { path, name, xxh3 } = info.model.clone();
-    Graph {
-        source: Source { path: path.into(), bytes: Default::default(), xxh3, producer: info.engine.clone() },
-        name,
-        operators: Vec::new(),
-        values: Vec::new(),
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        bodies: Vec::new(),
-        inner_operators: Vec::new(),
-        inner_values: Vec::new(),
-        opsets: BTreeMap::new(),
-        part: Some(Part { operators: 0, values: 0 }),
-    }
+    let ModelEntry { path, name, xxh3 } = &info.model;
+    Graph::clone(OpenModel::new(name, path.into(), *xxh3, &info.engine).header())
 }

@@ -1,6 +1,6 @@
 //! Which format a trace has, found by its content.
 
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -95,6 +95,35 @@ impl Format {
     }
 }
 
+/// Returns whether a file is a trace that [`import_trace`](super::import_trace) reads. Of JSON, its beginning must have
+/// events of a trace.
+pub fn is_foreign_trace(path: &Path) -> bool {
+    match Format::of(path) {
+        Ok(Format::Json { is_gzip }) => beginning(path, is_gzip).is_ok_and(|head| has_events(&head)),
+        found => found.is_ok(),
+    }
+}
+
+/// Returns the first bytes of a file, decompressed.
+fn beginning(path: &Path, is_gzip: bool) -> io::Result<Vec<u8>> {
+    let file = opscope_files::open_regular(path)?;
+    let mut head = Vec::new();
+    let read = match is_gzip {
+        true => MultiGzDecoder::new(BufReader::new(file)).take(HEAD).read_to_end(&mut head),
+        false => file.take(HEAD).read_to_end(&mut head),
+    };
+    // What stands before the damage of a file is enough.
+    read.map(drop).or_else(|error| if head.is_empty() { Err(error) } else { Ok(()) })?;
+    Ok(head)
+}
+
+/// Returns whether a beginning of JSON is that of a trace: the list of events, or in an array an event with its phase.
+fn has_events(head: &[u8]) -> bool {
+    let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+    let is_array = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start().first() == Some(&b'[');
+    has(b"\"traceEvents\"") || (is_array && has(b"\"ph\""))
+}
+
 /// Says what a file is that cannot be read.
 fn what_is(path: &Path, head: &[u8]) -> String {
     let ends = |end: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end));
@@ -186,6 +215,25 @@ mod tests {
             let error = of(name, &bytes).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn json_is_a_trace_if_it_has_events() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        for (bytes, expected) in [
+            (b"{\"schemaVersion\": 1, \"traceEvents\": []}".to_vec(), true),
+            (b"\xEF\xBB\xBF [{\"cat\": \"Node\", \"ph\": \"X\"}".to_vec(), true),
+            (gzip(b"{\"traceEvents\": ["), true),
+            (b"{\"ph\": 7}".to_vec(), false),
+            (b"[1, 2]".to_vec(), false),
+            (b"hello".to_vec(), false),
+            (b"\"Domain\",\"Function\",\"Start_Timestamp\",\"End_Timestamp\"\n".to_vec(), true),
+        ] {
+            fs::write(&path, &bytes).unwrap();
+            assert_eq!(is_foreign_trace(&path), expected, "{}", String::from_utf8_lossy(&bytes));
+        }
+        assert!(!is_foreign_trace(directory.path()));
     }
 
     /// A database with events of both kinds, and a text of several pages.

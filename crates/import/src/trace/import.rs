@@ -11,6 +11,7 @@ use flate2::read::MultiGzDecoder;
 use opscope_files::open_regular;
 use opscope_profile::{NotImported, ProfileError};
 use opscope_tensor::Digest;
+use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::assemble::{Assembled, Assembler, Source, Steps};
@@ -130,6 +131,28 @@ fn partial_of(directory: &Path) -> PathBuf {
 }
 
 impl ImportedTrace {
+    /// Returns what became of the trace as an entry of `traces` in `opscope.import/1`. `source` is the trace.
+    pub fn json(&self, source: &Path) -> Value {
+        let devices = self.devices.iter().map(|device| {
+            json!({ "device": device.name, "kernels": device.kernels, "launched": device.launched, "tied": device.tied })
+        });
+        json!({
+            "source": source.to_string_lossy(),
+            "recording": self.directory.to_string_lossy(),
+            "format": self.format,
+            "events": self.events,
+            "imported": self.imported,
+            "not_imported": self.not_imported,
+            "devices": devices.collect::<Vec<_>>(),
+            "operators": self.operators,
+            "modules": self.modules,
+            "runs": self.runs,
+            "complete": self.damage.is_empty(),
+            "incomplete_because": self.damage,
+            "notes": self.notes,
+        })
+    }
+
     fn of(assembled: Assembled, directory: &Path) -> Self {
         let Assembled { manifest, devices, operators, modules, runs } = assembled;
         let (damage, notes) = (manifest.incomplete_because, manifest.notes);

@@ -17,4 +17,5 @@ mod sqlite;
 mod tests;
 
 pub use self::assemble::Steps;
+pub use self::format::is_foreign_trace;
 pub use self::import::{ImportedTrace, TraceOptions, TracedDevice, import_trace};

@@ -145,7 +145,9 @@ fn types(tensors: &[TensorKind]) -> Option<String> {
 
 /// Returns the model's name: that of its file, without the extension.
 pub(crate) fn model_name(recording: &Recording) -> String {
-    let path = std::path::Path::new(&recording.manifest().model.path);
+    let path = &recording.manifest().model.path;
+    // An imported trace may be compressed.
+    let path = std::path::Path::new(path.strip_suffix(".gz").unwrap_or(path));
     path.file_stem()
         .map_or_else(|| recording.manifest().model.graph.clone(), |stem| stem.to_string_lossy().into_owned())
 }

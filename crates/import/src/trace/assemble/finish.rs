@@ -81,7 +81,7 @@ impl Assembler {
             if self.cancel.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err(ImportError::Cancelled);
             }
-            let is_step = has_steps && self.steps.is_step(self.names.text(NameNumber(row.name)));
+            let is_step = has_steps && self.steps.is_step(NameNumber(row.name), &self.names);
             walk.event(&row, is_step).map_err(on_disk())?;
         }
         let by_correlation = walk.by_correlation.sorted().map_err(on_disk())?;

@@ -11,7 +11,7 @@ use super::names::{NameNumber, Names};
 use super::rows::{DeviceRow, EventRow, SampleRow};
 use super::runs::Run;
 use super::sorter::Sorter;
-use super::steps::Steps;
+use super::steps::{StepNames, Steps};
 use super::tracks::{TrackOf, Tracks};
 use crate::ImportError;
 use crate::trace::event::{Event, Track, What};
@@ -46,7 +46,7 @@ pub(crate) struct Assembler {
     pub(super) samples: Sorter<SampleRow>,
     /// The numbers of the counters, by name and unit.
     pub(super) counters: HashMap<(NameNumber, NameNumber), u64>,
-    pub(super) steps: Steps,
+    pub(super) steps: StepNames,
     /// The ranges that may be runs, each with its process.
     pub(super) ranges: Vec<(u64, Run)>,
     /// The number of work items of each device.
@@ -81,7 +81,7 @@ impl Assembler {
             device: Sorter::new(scratch),
             samples: Sorter::new(scratch),
             counters: HashMap::default(),
-            steps: Steps::default(),
+            steps: StepNames::default(),
             ranges: Vec::new(),
             devices: BTreeMap::new(),
             extent: None,
@@ -96,7 +96,7 @@ impl Assembler {
 
     /// Sets which ranges are runs.
     pub fn set_steps(&mut self, steps: Steps) {
-        self.steps = steps;
+        self.steps = StepNames::new(steps);
     }
 
     /// Returns the switch that ends the import when it is set.
@@ -142,7 +142,7 @@ impl Assembler {
         };
         let of = self.tracks.of(event.track);
         if let (TrackOf::Thread { process, .. }, What::Range | What::Module) = (of, event.what)
-            && self.steps.is_step(event.name)
+            && self.steps.is_step(NameNumber(row.name), &self.names)
         {
             self.ranges.push((process, Run { start: event.start, end, track: event.track }));
         }

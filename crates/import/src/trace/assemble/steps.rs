@@ -2,6 +2,8 @@
 
 use regex_lite::Regex;
 
+use super::names::{NameNumber, Names};
+
 /// How runs are found: by the names of ranges.
 #[derive(Debug, Clone)]
 pub struct Steps(Regex);
@@ -26,7 +28,29 @@ impl Steps {
         Ok(Self(Regex::new(&pattern)?))
     }
 
-    pub(super) fn is_step(&self, name: &str) -> bool {
+    fn is_step(&self, name: &str) -> bool {
         self.0.is_match(name)
+    }
+}
+
+/// Which names are those of steps. Each name is asked for once.
+#[derive(Debug, Default)]
+pub(super) struct StepNames {
+    steps: Steps,
+    /// By the names' numbers.
+    known: Vec<Option<bool>>,
+}
+
+impl StepNames {
+    pub fn new(steps: Steps) -> Self {
+        Self { steps, known: Vec::new() }
+    }
+
+    pub fn is_step(&mut self, name: NameNumber, names: &Names) -> bool {
+        let place = name.0 as usize;
+        if self.known.len() <= place {
+            self.known.resize(place + 1, None);
+        }
+        *self.known[place].get_or_insert_with(|| self.steps.is_step(names.text(name)))
     }
 }

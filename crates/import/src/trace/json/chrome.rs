@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::pairs::{Begun, Pairs};
+use super::scan::{self, Object};
 use super::threads::{number, thread};
 use super::value::{ChromeEvent, mended, nanos, text};
 use super::{JsonTrace, head, kineto, onnxruntime};
@@ -17,6 +18,7 @@ pub(super) struct Reader<'a> {
     into: &'a mut Assembler,
     dialect: Option<Dialect>,
     pairs: Pairs,
+    inputs: kineto::Inputs,
     wrong_commas: Faults,
     mended: Faults,
     unreadable: Faults,
@@ -54,6 +56,7 @@ impl<'a> Reader<'a> {
             into,
             dialect: None,
             pairs: Pairs::default(),
+            inputs: kineto::Inputs::default(),
             wrong_commas: Faults::default(),
             mended: Faults::default(),
             unreadable: Faults::default(),
@@ -84,33 +87,33 @@ impl<'a> Reader<'a> {
         self.wrong_commas.at(position);
     }
 
-    /// Takes the event in these bytes, which begin at this position of the file.
-    pub fn event(&mut self, bytes: &[u8], position: u64) -> Result<(), ImportError> {
+    /// Takes an event.
+    pub fn event(&mut self, object: Object<'_>) -> Result<(), ImportError> {
         self.events += 1;
-        if let Ok(event) = serde_json::from_slice(bytes) {
-            return self.take(&event);
-        }
-        let Some(mended) = mended(bytes) else {
-            self.unreadable.at(position);
-            self.into.not_imported("unreadable", "");
-            return Ok(());
-        };
-        match serde_json::from_str(&mended) {
-            Ok(event) => {
+        self.take(&ChromeEvent::of(object))
+    }
+
+    /// Takes the event in these bytes, which begin at this position of the file and may be damaged.
+    pub fn event_in(&mut self, bytes: &[u8], position: u64) -> Result<(), ImportError> {
+        let mut members = Vec::new();
+        let mut read = |text: &str| scan::object(text.as_bytes(), &mut members) == Some(text);
+        let right = std::str::from_utf8(bytes).ok().filter(|text| read(text)).map(Cow::Borrowed);
+        let is_right = right.is_some();
+        if let Some(text) = right.or_else(|| mended(bytes).filter(|text| read(text)).map(Cow::Owned)) {
+            if !is_right {
                 self.mended.at(position);
-                self.take(&event)
             }
-            Err(_) => {
-                self.unreadable.at(position);
-                self.into.not_imported("unreadable", "");
-                Ok(())
-            }
+            return self.event(Object::new(&text, &members));
         }
+        self.events += 1;
+        self.unreadable.at(position);
+        self.into.not_imported("unreadable", "");
+        Ok(())
     }
 
     fn take(&mut self, event: &ChromeEvent<'_>) -> Result<(), ImportError> {
         let name = text(event.name);
-        let category = event.cat.as_deref().unwrap_or_default();
+        let category = &*event.cat;
         let dialect = *self.dialect.get_or_insert_with(|| Dialect::of(category, event));
         match &*event.ph {
             "X" => self.complete(dialect, event, &name, category),
@@ -184,7 +187,9 @@ impl<'a> Reader<'a> {
         // A missing duration is that of an event that had not ended.
         let duration = nanos(event.dur).unwrap_or(0);
         match dialect {
-            Dialect::Kineto => kineto::complete(event, (name, category), (start, duration), self.into),
+            Dialect::Kineto => {
+                kineto::complete(event, (name, category), (start, duration), &mut self.inputs, self.into)
+            }
             Dialect::OnnxRuntime => {
                 let track = self.track(event);
                 onnxruntime::complete(event, (name, category), (track, start, duration), self.into)
@@ -218,7 +223,7 @@ impl<'a> Reader<'a> {
     /// Takes the values of a counter event: a counter for each of its arguments.
     fn counter(&mut self, event: &ChromeEvent<'_>, name: &str) -> Result<(), ImportError> {
         let values: Option<std::collections::BTreeMap<String, f64>> =
-            event.args.and_then(|args| serde_json::from_str(args.get()).ok());
+            event.args.and_then(|args| serde_json::from_str(args.text()).ok());
         let (Some(at), Some(values)) = (nanos(event.ts), values.filter(|values| !values.is_empty())) else {
             self.into.not_imported("counter without numbers", name);
             return Ok(());
@@ -240,7 +245,9 @@ impl<'a> Reader<'a> {
             #[serde(borrow)]
             name: Cow<'a, str>,
         }
-        let Some(name) = event.args.and_then(|args| serde_json::from_str::<Named<'_>>(args.get()).ok()) else { return };
+        let Some(name) = event.args.and_then(|args| serde_json::from_str::<Named<'_>>(args.text()).ok()) else {
+            return;
+        };
         match what {
             "thread_name" => {
                 let track = self.track(event);
@@ -286,9 +293,9 @@ impl<'a> Reader<'a> {
         }
         let Faults { count, first } = self.wrong_commas;
         if count > 0 {
-            let places = opscope_text::counted(count as usize, "comma");
+            let places = opscope_text::counted(count as usize, "place");
             self.into.about.notes.push(format!(
-                "{places} between events missing or too many, the first one at byte {first}; no event is lost by that"
+                "{places} between events without exactly one comma, the first one at byte {first}; no event is lost by that"
             ));
         }
         match self.dialect {
@@ -312,7 +319,7 @@ impl<'a> Reader<'a> {
 impl Dialect {
     /// Returns who wrote a trace that begins with this event.
     fn of(category: &str, event: &ChromeEvent<'_>) -> Self {
-        let has_args = |key: &str| event.args.is_some_and(|args| args.get().contains(key));
+        let has_args = |key: &str| event.args.is_some_and(|args| args.text().contains(key));
         match category {
             "Session" | "Node" | "Api" => Self::OnnxRuntime,
             "cpu_op" | "python_function" | "cuda_runtime" | "kernel" => Self::Kineto,

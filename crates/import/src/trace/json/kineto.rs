@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use foldhash::HashMap;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
+use super::scan::Object;
 use super::threads::thread;
 use super::value::{ChromeEvent, nanos, whole};
 use crate::ImportError;
@@ -12,21 +13,33 @@ use crate::trace::assemble::Assembler;
 use crate::trace::event::{Event, What};
 
 /// The arguments that tie events together, and those of operators.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 struct Arguments<'a> {
-    #[serde(borrow, rename = "External id")]
-    external: Option<&'a RawValue>,
-    #[serde(borrow)]
-    correlation: Option<&'a RawValue>,
-    #[serde(borrow)]
-    device: Option<&'a RawValue>,
-    #[serde(borrow)]
-    stream: Option<&'a RawValue>,
-    #[serde(borrow, rename = "Input Dims")]
-    dims: Option<&'a RawValue>,
-    #[serde(borrow, rename = "Input type")]
-    types: Option<&'a RawValue>,
+    external: Option<&'a str>,
+    correlation: Option<&'a str>,
+    device: Option<&'a str>,
+    stream: Option<&'a str>,
+    dims: Option<&'a str>,
+    types: Option<&'a str>,
+}
+
+impl<'a> Arguments<'a> {
+    fn of(object: Option<Object<'a>>) -> Self {
+        let mut arguments = Self::default();
+        for (name, value) in object.into_iter().flat_map(Object::members) {
+            let value = value.text();
+            match name {
+                "External id" => arguments.external = Some(value),
+                "correlation" => arguments.correlation = Some(value),
+                "device" => arguments.device = Some(value),
+                "stream" => arguments.stream = Some(value),
+                "Input Dims" => arguments.dims = Some(value),
+                "Input type" => arguments.types = Some(value),
+                _ => {}
+            }
+        }
+        arguments
+    }
 }
 
 /// What comes before the name of a module.
@@ -37,6 +50,7 @@ pub(super) fn complete(
     event: &ChromeEvent<'_>,
     (name, category): (&str, &str),
     (start, duration): (u64, u64),
+    inputs: &mut Inputs,
     into: &mut Assembler,
 ) -> Result<(), ImportError> {
     let module = name.strip_prefix(MODULE).filter(|_| category == "python_function");
@@ -45,8 +59,7 @@ pub(super) fn complete(
         let track = thread(event, into);
         return into.add(&Event::new(what, name, track, start, duration));
     }
-    let arguments: Arguments<'_> =
-        event.args.and_then(|args| serde_json::from_str(args.get()).ok()).unwrap_or_default();
+    let arguments = Arguments::of(event.args);
     let on_device = what.is_device_work() || what == What::DeviceRange;
     let track = match on_device {
         true => {
@@ -56,13 +69,13 @@ pub(super) fn complete(
         }
         false => thread(event, into),
     };
-    let inputs = if what == What::Operator { inputs(&arguments) } else { String::new() };
+    let inputs = if what == What::Operator { inputs.of(&arguments) } else { "" };
     let id = |value| whole(value).and_then(|id| u64::try_from(id).ok()).unwrap_or(0);
     into.add(&Event {
         correlation: id(arguments.correlation),
         external: id(arguments.external),
         op: module.unwrap_or_default(),
-        inputs: &inputs,
+        inputs,
         ..Event::new(what, name, track, start, duration)
     })
 }
@@ -80,11 +93,38 @@ fn what(category: &str) -> What {
     }
 }
 
-/// Returns the inputs of an operator: `float[2, 3], Scalar`. Empty where shapes were not recorded.
-fn inputs(arguments: &Arguments<'_>) -> String {
+/// The inputs of operators as texts, by the JSON that they are made of. Operators that run again have the same.
+#[derive(Default)]
+pub(super) struct Inputs {
+    known: HashMap<Box<str>, Box<str>>,
+    json: String,
+}
+
+/// The most inputs that are kept. A trace with more has shapes that differ from step to step.
+const MOST_INPUTS: usize = 10_000;
+
+impl Inputs {
+    /// Returns the inputs of an operator: `float[2, 3], float[3]`. Empty where shapes were not recorded.
+    fn of(&mut self, arguments: &Arguments<'_>) -> &str {
+        let (Some(types), Some(dims)) = (arguments.types, arguments.dims) else { return "" };
+        self.json.clear();
+        self.json.push_str(types);
+        self.json.push_str(dims);
+        if !self.known.contains_key(self.json.as_str()) {
+            if self.known.len() == MOST_INPUTS {
+                self.known.clear();
+            }
+            self.known.insert(self.json.as_str().into(), inputs(types, dims).into());
+        }
+        &self.known[self.json.as_str()]
+    }
+}
+
+/// Returns the inputs with these types and shapes.
+fn inputs(types: &str, dims: &str) -> String {
     let mut text = String::new();
-    let types: Option<Vec<String>> = arguments.types.and_then(|types| serde_json::from_str(types.get()).ok());
-    let dims: Option<Vec<serde_json::Value>> = arguments.dims.and_then(|dims| serde_json::from_str(dims.get()).ok());
+    let types: Option<Vec<String>> = serde_json::from_str(types).ok();
+    let dims: Option<Vec<serde_json::Value>> = serde_json::from_str(dims).ok();
     let (Some(types), Some(dims)) = (types, dims) else { return text };
     for (dtype, dims) in types.iter().zip(&dims) {
         let shape: Option<Vec<u64>> =
@@ -108,7 +148,7 @@ pub(super) fn memory(event: &ChromeEvent<'_>) -> Option<(String, f64, u64)> {
         #[serde(rename = "Total Allocated")]
         allocated: f64,
     }
-    let memory: Memory = serde_json::from_str(event.args?.get()).ok()?;
+    let memory: Memory = serde_json::from_str(event.args?.text()).ok()?;
     let place = match memory.device_type {
         0 => "host".to_owned(),
         1 => format!("cuda:{}", memory.device),

@@ -5,6 +5,7 @@ mod head;
 mod kineto;
 mod onnxruntime;
 mod pairs;
+mod scan;
 mod stream;
 mod threads;
 mod value;
@@ -97,6 +98,7 @@ fn object<R: Read>(stream: &mut Stream<R>, reader: &mut Reader<'_>) -> Result<bo
 /// Reads the events up to the end of their array. Returns whether the end is there.
 fn events<R: Read>(stream: &mut Stream<R>, reader: &mut Reader<'_>) -> Result<bool, ImportError> {
     let mut commas = 1;
+    let mut members = Vec::new();
     loop {
         match stream.peek() {
             Some(b',') => {
@@ -113,8 +115,12 @@ fn events<R: Read>(stream: &mut Stream<R>, reader: &mut Reader<'_>) -> Result<bo
                     reader.wrong_commas(at);
                 }
                 commas = 0;
+                if let Some(object) = stream.object(&mut members) {
+                    reader.event(object)?;
+                    continue;
+                }
                 match stream.value() {
-                    Found::Whole(range) => reader.event(stream.bytes(range), at)?,
+                    Found::Whole(range) => reader.event_in(stream.bytes(range), at)?,
                     Found::Truncated => {
                         reader.truncated(at);
                         return Ok(false);

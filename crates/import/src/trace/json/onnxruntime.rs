@@ -32,7 +32,7 @@ pub(super) fn complete(
         let what = if name == "model_run" { What::Range } else { What::Function };
         return into.add(&Event::new(what, name, track, start, duration));
     }
-    let arguments: Arguments = event.args.and_then(|args| serde_json::from_str(args.get()).ok()).unwrap_or_default();
+    let arguments: Arguments = event.args.and_then(|args| serde_json::from_str(args.text()).ok()).unwrap_or_default();
     let Some(node) = node else {
         let number = |value: &Option<Value>| value.as_ref().and_then(as_number).unwrap_or(0);
         let stream = into.stream(0, number(&arguments.stream));

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use memchr::{memchr2, memchr3};
 
+use super::scan::{self, Member, Object};
+
 /// The bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
 /// The largest value that is read. An event takes some hundred bytes, and some ten thousand with the stack.
@@ -62,21 +64,11 @@ impl<R: Read> Stream<R> {
             self.before += self.at as u64;
             self.at = 0;
         }
+        let part = (&mut self.from).take(READ_BYTES as u64);
         let filled = self.bytes.len();
-        self.bytes.resize(filled + READ_BYTES, 0);
-        let mut read = 0;
-        while read < READ_BYTES {
-            match self.from.read(&mut self.bytes[filled + read..]) {
-                Ok(0) => break,
-                Ok(count) => read += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.broken = Some(error);
-                    break;
-                }
-            }
-        }
-        self.bytes.truncate(filled + read);
+        // What came before an error stays in memory.
+        self.broken = { part }.read_to_end(&mut self.bytes).err();
+        let read = self.bytes.len() - filled;
         self.ended = read < READ_BYTES;
         read > 0
     }
@@ -100,6 +92,14 @@ impl<R: Read> Stream<R> {
     /// Takes a byte that was seen.
     pub fn take(&mut self) {
         self.at += 1;
+    }
+
+    /// Takes the next value if it is an object of right JSON that is in memory as a whole. `members` is where its members
+    /// are put.
+    pub fn object<'a>(&'a mut self, members: &'a mut Vec<Member>) -> Option<Object<'a>> {
+        let whole = scan::object(&self.bytes[self.at..], members)?;
+        self.at += whole.len();
+        Some(Object::new(whole, members))
     }
 
     /// Takes the next value: an object, an array, a text, or a word.

@@ -1,6 +1,5 @@
 //! The processes and threads of events.
 
-use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::value::{ChromeEvent, text, whole};
@@ -19,10 +18,10 @@ pub(super) fn thread(event: &ChromeEvent<'_>, into: &mut Assembler) -> Track {
 }
 
 /// Returns the number of a process or a thread.
-pub(super) fn number(value: Option<&RawValue>) -> u64 {
+pub(super) fn number(value: Option<&str>) -> u64 {
     match whole(value) {
         Some(number) => number.cast_unsigned(),
         // Above all numbers that a system gives.
-        None => value.map_or(0, |value| xxh3_64(value.get().as_bytes()) | 1 << 63),
+        None => value.map_or(0, |value| xxh3_64(value.as_bytes()) | 1 << 63),
     }
 }

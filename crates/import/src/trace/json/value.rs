@@ -3,46 +3,57 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use super::scan::Object;
 
-/// An event of the Chrome trace event format. What is missing is empty.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+/// An event of the Chrome trace event format: the JSON text of each member that is needed. What is missing is empty.
+#[derive(Debug, Default)]
 pub(super) struct ChromeEvent<'a> {
-    #[serde(borrow)]
-    pub name: Option<&'a RawValue>,
-    #[serde(borrow)]
+    pub name: Option<&'a str>,
     pub ph: Cow<'a, str>,
-    #[serde(borrow)]
-    pub cat: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub ts: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub dur: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub pid: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub tid: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub args: Option<&'a RawValue>,
+    pub cat: Cow<'a, str>,
+    pub ts: Option<&'a str>,
+    pub dur: Option<&'a str>,
+    pub pid: Option<&'a str>,
+    pub tid: Option<&'a str>,
+    pub id: Option<&'a str>,
+    pub args: Option<Object<'a>>,
+}
+
+impl<'a> ChromeEvent<'a> {
+    /// Takes the members of an object. Of two with the same name, the last one counts.
+    pub fn of(object: Object<'a>) -> Self {
+        let mut event = Self::default();
+        for (name, value) in object.members() {
+            let text_of = || Some(value.text()).filter(|text| *text != "null");
+            match name {
+                "name" => event.name = text_of(),
+                "ph" => event.ph = text(text_of()),
+                "cat" => event.cat = text(text_of()),
+                "ts" => event.ts = text_of(),
+                "dur" => event.dur = text_of(),
+                "pid" => event.pid = text_of(),
+                "tid" => event.tid = text_of(),
+                "id" => event.id = text_of(),
+                "args" => event.args = Some(value),
+                _ => {}
+            }
+        }
+        event
+    }
 }
 
 /// Returns a JSON value as text: what is in the quotes, or the value as it stands.
-pub(super) fn text<'a>(value: Option<&'a RawValue>) -> Cow<'a, str> {
-    let Some(value) = value else { return Cow::Borrowed("") };
-    let raw = value.get();
-    match raw.as_bytes().first() {
-        Some(b'"') if !raw.contains('\\') => Cow::Borrowed(raw.trim_matches('"')),
-        Some(b'"') => serde_json::from_str::<String>(raw).map(Cow::Owned).unwrap_or(Cow::Borrowed(raw)),
-        _ => Cow::Borrowed(raw),
+pub(super) fn text(value: Option<&str>) -> Cow<'_, str> {
+    let Some(raw) = value else { return Cow::Borrowed("") };
+    match raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')) {
+        Some(quoted) if !quoted.contains('\\') => Cow::Borrowed(quoted),
+        Some(_) => serde_json::from_str::<String>(raw).map(Cow::Owned).unwrap_or(Cow::Borrowed(raw)),
+        None => Cow::Borrowed(raw),
     }
 }
 
 /// Returns a whole number, also one in quotes; `None` for anything else.
-pub(super) fn whole(value: Option<&RawValue>) -> Option<i64> {
+pub(super) fn whole(value: Option<&str>) -> Option<i64> {
     let text = text(value);
     match text.strip_prefix("0x") {
         Some(digits) => i64::from_str_radix(digits, 16).ok(),
@@ -52,22 +63,34 @@ pub(super) fn whole(value: Option<&RawValue>) -> Option<i64> {
 
 /// Returns microseconds as whole nanoseconds, without a detour over floating-point numbers, which have no room for
 /// nanoseconds since 1970. `None` if it is no number, or negative.
-pub(super) fn nanos(value: Option<&RawValue>) -> Option<u64> {
+pub(super) fn nanos(value: Option<&str>) -> Option<u64> {
     let text = text(value);
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) {
-        // An exponent, or a sign.
-        let number: f64 = text.parse().ok()?;
-        return (0.0..1e16).contains(&number).then(|| (number * 1e3).round() as u64);
+    // The digits as one number, and how many of them are behind the point: at most three, and one to round by.
+    let (mut nanos, mut behind, mut has_point, mut rounds_up) = (0u64, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' if !has_point || behind < 3 => {
+                nanos = nanos.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+                behind += u32::from(has_point);
+            }
+            b'0'..=b'9' => {
+                rounds_up |= behind == 3 && byte >= b'5';
+                behind += 1;
+            }
+            b'.' if !has_point => has_point = true,
+            _ => return of_float(&text),
+        }
     }
-    let micros: u64 = whole.parse().ok()?;
-    let mut rest = 0;
-    for place in 0..3 {
-        rest = 10 * rest + u64::from(fraction.as_bytes().get(place).map_or(0, |digit| digit - b'0'));
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return of_float(&text);
     }
-    let rounds_up = fraction.as_bytes().get(3).is_some_and(|digit| *digit >= b'5');
-    micros.checked_mul(1_000)?.checked_add(rest + u64::from(rounds_up))
+    nanos.checked_mul(10u64.pow(3 - behind.min(3)))?.checked_add(u64::from(rounds_up))
+}
+
+/// Returns microseconds with an exponent or a sign as whole nanoseconds.
+fn of_float(text: &str) -> Option<u64> {
+    let number: f64 = text.parse().ok()?;
+    (0.0..1e16).contains(&number).then(|| (number * 1e3).round() as u64)
 }
 
 /// Returns the JSON text with every control character in it escaped, which JSON requires, and bytes that are no UTF-8
@@ -101,13 +124,9 @@ pub(super) fn mended(bytes: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn raw(text: &str) -> Box<RawValue> {
-        RawValue::from_string(text.to_owned()).expect("it is JSON")
-    }
-
     #[test]
     fn microseconds_become_exactly_the_nanoseconds_that_they_are() {
-        let nanos = |text| nanos(Some(&raw(text)));
+        let nanos = |text| nanos(Some(text));
         assert_eq!(nanos("1764403200123456.789"), Some(1_764_403_200_123_456_789));
         assert_eq!(nanos("0.001"), Some(1));
         assert_eq!(nanos("7"), Some(7_000));
@@ -115,6 +134,8 @@ mod tests {
         assert_eq!(nanos("1.0004"), Some(1_000));
         assert_eq!(nanos("1.0005"), Some(1_001));
         assert_eq!(nanos("1.5e3"), Some(1_500_000));
+        assert_eq!([nanos("18446744073709551.615"), nanos("18446744073709551.616")], [Some(u64::MAX), None]);
+        assert_eq!([nanos("0.9995"), nanos("0.99949"), nanos("5.")], [Some(1_000), Some(999), Some(5_000)]);
         assert_eq!([nanos("-1"), nanos("null"), nanos("1e300"), nanos("\"x\"")], [None; 4]);
     }
 
@@ -127,12 +148,9 @@ mod tests {
 
     #[test]
     fn texts_and_numbers_are_read_with_and_without_quotes() {
-        assert_eq!(text(Some(&raw(r#""a\"b""#))), "a\"b");
-        assert_eq!(text(Some(&raw("17"))), "17");
-        assert_eq!(
-            [whole(Some(&raw("\"12\""))), whole(Some(&raw("-3"))), whole(Some(&raw("\"0x1f\"")))],
-            [Some(12), Some(-3), Some(31)]
-        );
-        assert_eq!(whole(Some(&raw("{}"))), None);
+        assert_eq!(text(Some(r#""a\"b""#)), "a\"b");
+        assert_eq!(text(Some("17")), "17");
+        assert_eq!([whole(Some("\"12\"")), whole(Some("-3")), whole(Some("\"0x1f\""))], [Some(12), Some(-3), Some(31)]);
+        assert_eq!(whole(Some("{}")), None);
     }
 }
