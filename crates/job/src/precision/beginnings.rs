@@ -11,8 +11,6 @@ use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope_sys::Mutex;
 use opscope_tensor::{Tensor, TensorView};
 
-use super::lowered_run::RoundedSlots;
-
 /// The most places in a plan.
 const MOST: usize = 8;
 
@@ -88,13 +86,18 @@ impl Beginnings {
         Self { places, latest: Mutex::new(None) }
     }
 
-    /// Returns where a run with these operators in float32 can begin. What it may take from the run before is its own from
-    /// then on: a run that fails leaves nothing.
-    pub fn start(&self, kernels: &[Kernel], slots: &[Option<RoundedSlots>], kept: &HashSet<OperatorId>) -> Start<'_> {
+    /// Returns where a run with these operators in float32 can begin. `can_change` says of which kernels the result depends
+    /// on that. What it may take from the run before is its own from then on: a run that fails leaves nothing.
+    pub fn start(
+        &self,
+        kernels: &[Kernel],
+        kept: &HashSet<OperatorId>,
+        can_change: impl Fn(&Kernel) -> bool,
+    ) -> Start<'_> {
         let latest = self.latest.lock().take();
         let place = latest.as_ref().and_then(|latest| {
             let is_changed = |kernel: &Kernel| {
-                slots[kernel.id.index()].is_some()
+                can_change(kernel)
                     && kernel.operator().is_some_and(|id| kept.contains(&id) != latest.kept.contains(&id))
             };
             let changed = kernels.iter().position(is_changed).unwrap_or(kernels.len());
@@ -229,7 +232,7 @@ mod tests {
     use opscope_tensor::DType;
 
     use super::super::limits::run;
-    use super::super::lowered_run::LoweredRun;
+    use super::super::lowered_run::{LoweredRun, RoundedSlots};
     use super::*;
     use crate::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 
@@ -267,7 +270,7 @@ mod tests {
             let candidates = self.candidates(&lowering);
             let slots = RoundedSlots::of(&*self.plan, &lowering, &candidates.into_iter().collect(), true);
             let kernels = self.plan.kernels();
-            let start = beginnings.start(kernels, &slots, kept);
+            let start = beginnings.start(kernels, kept, |kernel| slots[kernel.id.index()].is_some());
             let lowered = LoweredRun { slots: &slots, lowering: &lowering, kept, kernels, start: &start };
             let outputs = run(&*self.plan, RunId(0), &self.inputs, lowered).unwrap();
             let share = start.share;

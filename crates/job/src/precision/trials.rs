@@ -141,7 +141,7 @@ impl Trials<'_> {
         match (loaded, &sample.rounding) {
             (None, Some(Rounding { plan, slots, lowering, beginnings })) => {
                 let kernels = plan.kernels();
-                let start = beginnings.start(kernels, slots, kept);
+                let start = beginnings.start(kernels, kept, |kernel| slots[kernel.id.index()].is_some());
                 let lowered = LoweredRun { slots, lowering, kept, kernels, start: &start };
                 let outputs = run(&**plan, id, &sample.inputs, UntilOver { inner: lowered, limits: self.limits })?;
                 let share = start.share;
