@@ -61,7 +61,9 @@ const ROUNDS: usize = 150;
 const FAR: usize = 16 << 10;
 /// The shortest time between two measurements of the reference work.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How many times as long as the reference work the pauses are.
+/// How often the reference work is done for a measurement.
+const REPETITIONS: u32 = 4;
+/// How many times as long as a measurement the pauses are.
 const PAUSES: u32 = 100;
 /// The maximum number of measurements that are kept.
 const MOST_SAMPLES: usize = 1 << 20;
@@ -117,10 +119,9 @@ impl Reference {
         self.work();
         let mut times = [self.work(), self.work(), self.work()];
         times.sort_unstable();
-        let nanos = times[1].as_nanos() as f64;
-        self.nanos.push(nanos);
-        let end = Instant::now();
-        self.next = end + PAUSE.max((end - begin) * PAUSES);
+        self.nanos.push(times[1].as_nanos() as f64);
+        // Time in which another program had the processor is not what the work took, and would make the pauses long.
+        self.next = Instant::now() + PAUSE.max(times[1] * REPETITIONS * PAUSES);
     }
 
     /// Does the work, and returns how long it took. It uses all units for loads, stores, multiplications and additions
