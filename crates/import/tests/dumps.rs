@@ -67,6 +67,55 @@ fn strides_offsets_and_shared_storages_are_resolved() {
 }
 
 #[test]
+fn elements_out_of_order_may_be_more_than_are_copied_at_once() {
+    // 6 MiB of numbers, each its place in the file; a column-major view has them in the other order.
+    let (rows, columns) = (1024, 1536);
+    let data: Vec<f32> = (0..rows * columns).map(|place| place as f32).collect();
+    let view = Tensor { name: "view", offset: 0, shape: &[columns, rows], strides: &[1, columns] };
+    let file = archive(&pickle_of(&[view], 1024 * 1536), &floats(&data));
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("x.pt");
+    fs::write(&source, file).unwrap();
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    let progress: Option<opscope_import::DumpProgress> = Some(Arc::new(move |bytes| tell.lock().unwrap().push(bytes)));
+    let dump = directory.path().join("dump");
+    import_dump(&source, &dump, &DumpOptions { progress, ..DumpOptions::default() }).unwrap();
+    let expected: Vec<f32> =
+        (0..columns).flat_map(|column| (0..rows).map(move |row| (row * columns + column) as f32)).collect();
+    assert!(numbers(&dump, "view") == expected, "the elements of the view are others");
+    assert_eq!(*told.lock().unwrap(), [6 << 20]);
+}
+
+#[test]
+fn what_a_dump_is_is_found_by_its_content_and_the_names_of_its_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let is_dump = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        is_foreign_dump(&path)
+    };
+    // A header of 2 bytes may end where the file does, and no later.
+    assert!(is_dump("whole", b"\x02\0\0\0\0\0\0\0{}"));
+    assert!(!is_dump("short", b"\x03\0\0\0\0\0\0\0{}"));
+    assert!(!is_dump("other", b"\x02\0\0\0\0\0\0\0[]"));
+    assert!(is_dump("a", STATISTICS.as_bytes()));
+    for key in ["\"task\"", "\"level\"", "\"data\""] {
+        assert!(!is_dump("b", STATISTICS.replace(key, "\"x\"").as_bytes()), "{key}");
+    }
+    let format = |name: &str| {
+        let place = directory.path().join(name.split('/').next().unwrap());
+        let file = archive(&pickle_of(&[Tensor { name: "", offset: 0, shape: &[1], strides: &[1] }], 1), &[0; 4]);
+        is_dump(name, &file);
+        import(&place).unwrap().0.format
+    };
+    assert_eq!(format("llm/1.Model-2.Layer-input.x.pt"), "tensorrt-llm");
+    assert_eq!(format("lang/step=0___rank=0___dump_index=1___name=x.pt"), "sglang");
+    assert_eq!(format("plain/x.pt"), "files");
+}
+
+#[test]
 fn a_pickle_that_would_call_something_is_refused_by_its_name() {
     let file = archive(b"\x80\x02cos\nsystem\nX\x02\0\0\0id\x85R.", &[]);
     let error = import_bytes("x.pt", &file).unwrap_err().to_string();
