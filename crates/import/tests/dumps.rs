@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use opscope_dump::StoredDump;
 use opscope_import::{DumpOptions, ImportError, ImportedDump, import_dump, is_foreign_dump};
 use pickles::{Tensor, archive, pickle_of};
@@ -113,6 +115,35 @@ fn what_a_dump_is_is_found_by_its_content_and_the_names_of_its_files() {
     assert_eq!(format("llm/1.Model-2.Layer-input.x.pt"), "tensorrt-llm");
     assert_eq!(format("lang/step=0___rank=0___dump_index=1___name=x.pt"), "sglang");
     assert_eq!(format("plain/x.pt"), "files");
+}
+
+/// Two numbers of float16, each 1, as an `.npy` file in base64.
+fn npy() -> String {
+    let header = format!("{:117}\n", "{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }");
+    let file = [b"\x93NUMPY\x01\0\x76\0", header.as_bytes(), &[0, 0x3C, 0, 0x3C]].concat();
+    STANDARD.encode(file)
+}
+
+#[test]
+fn results_of_polygraphy_are_the_outputs_of_each_runner_and_iteration() {
+    let values = format!(r#"{{"outputs": {{"y": {{"values": {{"array": "{}"}}}}}}, "runtime": 0.1}}"#, npy());
+    let results = format!(r#"{{"lst": [["ort", [{values}, {values}]], ["trt", [{values}]]]}}"#);
+    let inputs = format!(r#"[{{"x": {{"array": "{0}"}}}}, {{"x": {{"array": "{0}"}}}}]"#, npy());
+    for (text, expected) in [(results, &["0 trt/y", "0 y", "1 y"][..]), (inputs, &["0 x", "1 x"])] {
+        let (imported, directory) = import_bytes("x.json", text.as_bytes()).unwrap();
+        assert_eq!((imported.format, imported.complete), ("polygraphy", true), "{imported:?}");
+        let stored = StoredDump::open(&directory.path().join("dump")).unwrap();
+        let mut found: Vec<String> = stored
+            .tensors
+            .iter()
+            .map(|tensor| {
+                assert_eq!(tensor.read().unwrap().bytes(), [0, 0x3C, 0, 0x3C]);
+                format!("{} {}", tensor.place.run.unwrap(), tensor.place.value.as_deref().unwrap())
+            })
+            .collect();
+        found.sort();
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]
@@ -229,10 +260,7 @@ fn valid(which: usize) -> Vec<u8> {
         Tensor { name: "b", offset: 1, shape: &[3], strides: &[1] },
     ];
     let header = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"BF16","shape":[2],"data_offsets":[4,8]}}"#;
-    let npy = format!(
-        "k05VTVBZAQB2AHsnZGVzY3InOiAnPGYyJywgJ2ZvcnRyYW5fb3JkZXInOiBGYWxzZSwgJ3NoYXBlJzogKDIsKSwgfSAg{}ICAgIAoAPAA8",
-        "ICAg".repeat(19)
-    );
+    let npy = npy();
     match which {
         0 => archive(&pickle_of(&tensors, 4), &floats(&[1.0, 2.0, 3.0, 4.0])),
         1 => safetensors(header, &[7; 8]),
