@@ -274,3 +274,39 @@ fn of_runs_that_overlap_the_first_counts_and_a_process_without_runs_takes_part_i
     let of_two = [&own[..], &[in_process(4, "step", 0, 100)]].concat();
     assert_eq!(runs(&of_two), (3, vec!["run 2".to_owned()]));
 }
+
+#[test]
+fn the_process_the_modules_and_threads_without_numbers_have_their_names() {
+    let place = tempfile::tempdir().expect("a directory");
+    let path = place.path().join("trace.json");
+    let named = |pid: u64, name: &str| {
+        format!(r#"{{"ph": "M", "name": "process_name", "pid": {pid}, "tid": 0, "args": {{"name": "{name}"}}}}"#)
+    };
+    let on_thread = |thread: &str| {
+        format!(r#"{{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": "{thread}", "ts": 1, "dur": 2}}"#)
+    };
+    let events = [
+        named(1 << 40, "no number of a process"),
+        named(7, "python"),
+        named(8, "second"),
+        span("python_function", "nn.Module: Net_0", 0, 20, ""),
+        span("python_function", "nn.Module: Linear_1", 1, 18, ""),
+        span("cpu_op", "aten::mm", 2, 2, ""),
+        on_thread("one"),
+        on_thread("two"),
+    ];
+    fs::write(&path, kineto(&events)).expect("room");
+    let directory = place.path().join("out");
+    import_trace(&path, &directory, &TraceOptions::default()).expect("a trace");
+    let recording = Recording::open(&directory).expect("a recording");
+    let process = &recording.manifest().process;
+    assert_eq!((process.pid, process.name.as_str()), (7, "python"));
+    let names = fs::read_to_string(directory.join("names.jsonl")).expect("the names");
+    let modules = r#""modules":[{"path":"Net_0","class":""},{"path":"Net_0.Linear_1","class":""}]"#;
+    assert!(names.contains(modules), "{names}");
+    let lines: Vec<String> =
+        recording.facts().expect("records").map(|fact| line(&recording, &fact.expect("a record"))).collect();
+    for thread in ["[one]", "[two]"] {
+        assert_eq!(lines.iter().filter(|line| line.contains(thread)).count(), 1, "{lines:?}");
+    }
+}

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use opscope_dump::StoredDump;
 use opscope_import::{DumpOptions, ImportError, ImportedDump, import_dump, is_foreign_dump};
 use pickles::{Tensor, archive, pickle_of};
@@ -64,6 +66,84 @@ fn strides_offsets_and_shared_storages_are_resolved() {
     assert_eq!(numbers(&dump, "tail"), [4.0, 5.0]);
     assert_eq!(numbers(&dump, "expanded"), [1.0; 3]);
     assert!(StoredDump::open(&dump).unwrap().is_complete());
+}
+
+#[test]
+fn elements_out_of_order_may_be_more_than_are_copied_at_once() {
+    // 6 MiB of numbers, each its place in the file; a column-major view has them in the other order.
+    let (rows, columns) = (1024, 1536);
+    let data: Vec<f32> = (0..rows * columns).map(|place| place as f32).collect();
+    let view = Tensor { name: "view", offset: 0, shape: &[columns, rows], strides: &[1, columns] };
+    let file = archive(&pickle_of(&[view], 1024 * 1536), &floats(&data));
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("x.pt");
+    fs::write(&source, file).unwrap();
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    let progress: Option<opscope_import::DumpProgress> = Some(Arc::new(move |bytes| tell.lock().unwrap().push(bytes)));
+    let dump = directory.path().join("dump");
+    import_dump(&source, &dump, &DumpOptions { progress, ..DumpOptions::default() }).unwrap();
+    let expected: Vec<f32> =
+        (0..columns).flat_map(|column| (0..rows).map(move |row| (row * columns + column) as f32)).collect();
+    assert!(numbers(&dump, "view") == expected, "the elements of the view are others");
+    assert_eq!(*told.lock().unwrap(), [6 << 20]);
+}
+
+#[test]
+fn what_a_dump_is_is_found_by_its_content_and_the_names_of_its_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let is_dump = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        is_foreign_dump(&path)
+    };
+    // A header of 2 bytes may end where the file does, and no later.
+    assert!(is_dump("whole", b"\x02\0\0\0\0\0\0\0{}"));
+    assert!(!is_dump("short", b"\x03\0\0\0\0\0\0\0{}"));
+    assert!(!is_dump("other", b"\x02\0\0\0\0\0\0\0[]"));
+    assert!(is_dump("a", STATISTICS.as_bytes()));
+    for key in ["\"task\"", "\"level\"", "\"data\""] {
+        assert!(!is_dump("b", STATISTICS.replace(key, "\"x\"").as_bytes()), "{key}");
+    }
+    let format = |name: &str| {
+        let place = directory.path().join(name.split('/').next().unwrap());
+        let file = archive(&pickle_of(&[Tensor { name: "", offset: 0, shape: &[1], strides: &[1] }], 1), &[0; 4]);
+        is_dump(name, &file);
+        import(&place).unwrap().0.format
+    };
+    assert_eq!(format("llm/1.Model-2.Layer-input.x.pt"), "tensorrt-llm");
+    assert_eq!(format("lang/step=0___rank=0___dump_index=1___name=x.pt"), "sglang");
+    assert_eq!(format("plain/x.pt"), "files");
+}
+
+/// Two numbers of float16, each 1, as an `.npy` file in base64.
+fn npy() -> String {
+    let header = format!("{:117}\n", "{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }");
+    let file = [b"\x93NUMPY\x01\0\x76\0", header.as_bytes(), &[0, 0x3C, 0, 0x3C]].concat();
+    STANDARD.encode(file)
+}
+
+#[test]
+fn results_of_polygraphy_are_the_outputs_of_each_runner_and_iteration() {
+    let values = format!(r#"{{"outputs": {{"y": {{"values": {{"array": "{}"}}}}}}, "runtime": 0.1}}"#, npy());
+    let results = format!(r#"{{"lst": [["ort", [{values}, {values}]], ["trt", [{values}]]]}}"#);
+    let inputs = format!(r#"[{{"x": {{"array": "{0}"}}}}, {{"x": {{"array": "{0}"}}}}]"#, npy());
+    for (text, expected) in [(results, &["0 trt/y", "0 y", "1 y"][..]), (inputs, &["0 x", "1 x"])] {
+        let (imported, directory) = import_bytes("x.json", text.as_bytes()).unwrap();
+        assert_eq!((imported.format, imported.complete), ("polygraphy", true), "{imported:?}");
+        let stored = StoredDump::open(&directory.path().join("dump")).unwrap();
+        let mut found: Vec<String> = stored
+            .tensors
+            .iter()
+            .map(|tensor| {
+                assert_eq!(tensor.read().unwrap().bytes(), [0, 0x3C, 0, 0x3C]);
+                format!("{} {}", tensor.place.run.unwrap(), tensor.place.value.as_deref().unwrap())
+            })
+            .collect();
+        found.sort();
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]
@@ -180,10 +260,7 @@ fn valid(which: usize) -> Vec<u8> {
         Tensor { name: "b", offset: 1, shape: &[3], strides: &[1] },
     ];
     let header = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"BF16","shape":[2],"data_offsets":[4,8]}}"#;
-    let npy = format!(
-        "k05VTVBZAQB2AHsnZGVzY3InOiAnPGYyJywgJ2ZvcnRyYW5fb3JkZXInOiBGYWxzZSwgJ3NoYXBlJzogKDIsKSwgfSAg{}ICAgIAoAPAA8",
-        "ICAg".repeat(19)
-    );
+    let npy = npy();
     match which {
         0 => archive(&pickle_of(&tensors, 4), &floats(&[1.0, 2.0, 3.0, 4.0])),
         1 => safetensors(header, &[7; 8]),

@@ -136,6 +136,25 @@ mod tests {
             ]
         );
         assert_eq!(tensors(""), []);
+        for (names, expected) in [
+            (&["float"][..], DType::F32),
+            (&["double"], DType::F64),
+            (&["c10::Half", "float16"], DType::F16),
+            (&["c10::BFloat16", "bfloat16"], DType::Bf16),
+            (&["long int", "long", "int64"], DType::I64),
+            (&["int", "int32"], DType::I32),
+            (&["short int", "short", "int16"], DType::I16),
+            (&["signed char", "int8"], DType::I8),
+            (&["unsigned char", "uint8"], DType::U8),
+            (&["uint16"], DType::U16),
+            (&["uint32"], DType::U32),
+            (&["uint64"], DType::U64),
+            (&["bool"], DType::Bool),
+        ] {
+            for name in names {
+                assert_eq!(tensors(&format!("{name}[7]")), [kind(Some(expected), &[7])], "{name}");
+            }
+        }
         assert_eq!(tensors("float[-1]"), []);
     }
 }
