@@ -78,11 +78,15 @@ def ours(opscope, model, to, place, seconds, evaluated, result):
         line = [opscope, "compare", path, path, "--input", place / "inputs/00.npz", "--quiet"]
         result["alone"] = run(line, place / "compare.log", seconds)[2]
     result["said"] = last(place / "log")
-    if code != 0:
+    report = json.loads((out / "precision.json").read_text()) if (out / "precision.json").exists() else None
+    if report and report["written"] and not report["minimal"]:
+        result["faults"].append("the search was cut short")
+    elif report and report["written"] and code == 3:
+        result["faults"].append(f"the written model misses the target on the inputs of the search: {report['value']}")
+    elif code != 0:
         result["faults"].append(f"exit code {code}: {result['said']}")
-    if not (out / "precision.json").exists():
+    if report is None:
         return
-    report = json.loads((out / "precision.json").read_text())
     if report["written"] is None:
         return
     result["found"] = {key: report[key] for key in ("candidates", "operators", "kept_time", "full_runs", "minimal", "noise", "all_low", "value")}
