@@ -68,11 +68,12 @@ impl Beginnings {
         let values = Values::of(kernels, graph);
         let mut places: Vec<Place> = Vec::new();
         let mut all: BTreeSet<usize> = BTreeSet::new();
-        let mut before = 0;
+        let (mut before, mut next) = (0, 1);
         for (kernel, time) in times.iter().enumerate() {
             let share = before as f64 / total;
+            let part = (share * (MOST + 1) as f64) as usize;
             before += time;
-            if share < (places.len() + 1) as f64 / (MOST + 1) as f64 {
+            if part < next || part > MOST {
                 continue;
             }
             let Some(needed) = values.needed(kernels, kernel) else { continue };
@@ -81,6 +82,7 @@ impl Beginnings {
             if bytes.sum::<usize>() <= most_bytes {
                 all = with;
                 places.push(Place { kernel, needed, share });
+                next = part + 1;
             }
         }
         Self { places, latest: Mutex::new(None) }
