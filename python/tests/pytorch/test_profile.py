@@ -21,8 +21,12 @@ from opscope import open as open_result
 SLOW = """
 import time
 class Slow(nn.Module):
+    calls = 0
     def forward(self, x):
-        end = time.perf_counter() + MILLISECONDS / 1e3
+        # One call takes up to twice as long as another, so whether a run is a slow one depends on this and not on how busy the machine
+        # is for a while.
+        self.calls += 1
+        end = time.perf_counter() + MILLISECONDS * (1 + self.calls * 0.618 % 1) / 1e3
         while time.perf_counter() < end: pass
         return x
 net.second = nn.Sequential(Slow(), net.second)
@@ -177,7 +181,7 @@ def test_a_program_computes_the_same_while_it_is_profiled(tmp_path):
 def test_the_module_that_became_slower_is_named(tmp_path):
     # The runs of each have to take a second together, or there is no interval to judge by.
     # It becomes so much slower that a busy machine does not hide it.
-    for name, milliseconds, steps in [("a", 10, 130), ("b", 150, 40)]:
+    for name, milliseconds, steps in [("a", 10, 100), ("b", 100, 40)]:
         program = NET + SLOW.replace("MILLISECONDS", str(milliseconds)) + TRAIN[len(NET) :].replace("range(4)", f"range({steps})")
         ended = opscope(tmp_path, "profile", "--output-dirname", name, program=program)
         assert ended.returncode == 0, ended.stderr
