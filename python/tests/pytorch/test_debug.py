@@ -263,30 +263,32 @@ def test_an_abort_is_an_exception(tmp_path):
 
 OTHERS = """
 import threading, time
-ticks, done = [], False
 def tick():
-    while not done:
-        ticks.append(time.monotonic())
-        time.sleep(0.005)
+    with open("ticks", "w", buffering=1) as ticks:
+        while True:
+            print("tick", file=ticks)
+            time.sleep(0.005)
 threading.Thread(target=tick, daemon=True).start()
 """
 
 
 def test_other_threads_go_on_while_one_is_stopped(tmp_path):
-    program = TRAIN.replace("for step in range(4):", OTHERS + "for step in range(4):")
-    program += "done = True\nprint('longest', max(b - a for a, b in zip(ticks, ticks[1:])))\n"
-    started, socket = served(tmp_path, program, OPSCOPE_DEBUG_WAIT="100")
-    client = subprocess.Popen(
-        [sys.executable, "-m", "opscope", "debug", "--attach", str(socket)], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    client.stdin.write("break aten.relu.default\n")
-    client.stdin.flush()
-    time.sleep(3)
-    out, _ = client.communicate("delete\ncontinue\nquit\n", timeout=100)
+    started, socket = served(tmp_path, OTHERS + TRAIN, OPSCOPE_DEBUG_WAIT="100")
+    command = [sys.executable, "-m", "opscope", "debug", "--attach", str(socket)]
+    with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as client:
+        client.stdin.write("break aten.relu.default\ncontinue\n")
+        client.stdin.flush()
+        while "before #" not in (line := client.stdout.readline()):
+            assert line, "the debugger ended"
+        ticks = tmp_path / "ticks"
+        more = len(ticks.read_text().splitlines()) + 100
+        end = time.monotonic() + 100
+        while len(ticks.read_text().splitlines()) < more:
+            assert time.monotonic() < end, "the other thread stands still"
+            time.sleep(0.02)
+        client.communicate("delete\ncontinue\nquit\n", timeout=100)
     stdout, stderr = started.communicate(timeout=100)
-    assert "Breakpoint 1" in out and "before #" in out, out
-    assert started.returncode == 0, stderr
-    assert float(stdout.split("longest ")[1]) < 1.5, "no tick was missing while the program was stopped"
+    assert started.returncode == 0 and stdout.startswith("loss"), stderr
 
 
 def test_a_program_goes_on_when_its_debugger_is_killed(tmp_path):
