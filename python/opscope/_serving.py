@@ -13,7 +13,7 @@ import opscope
 from opscope._onnxruntime_library import library as installed_library
 from opscope._opscope import ServedSession, SessionCapture, SessionServer
 
-__all__ = ["Served"]
+__all__ = ["Served", "listen"]
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -34,37 +34,36 @@ class _Process:
         cls.lock = threading.Lock()
 
     @classmethod
-    def show(cls, socket: Path | None, path: Path, data: bytes | None, threads: int) -> tuple[SessionServer, ServedSession]:
-        library = installed_library()
+    def listen(cls, socket: Path | None) -> SessionServer:
         with cls.lock:
-            is_first = cls.server is None or cls.number != os.getpid()
-            server = SessionServer() if cls.server is None or is_first else cls.server
-            shown = server.show(path, data, threads, library)
-            if is_first:
-                cls.server, cls.number = server, os.getpid()
-                # After the first model is there, so that whoever attaches sees it.
-                server.listen(socket)
-                atexit.register(server.close)
-        return server, shown
+            if cls.server is None or cls.number != os.getpid():
+                cls.server, cls.number = SessionServer(), os.getpid()
+                cls.server.listen(socket)
+                atexit.register(cls.server.close)
+            return cls.server
 
 
 os.register_at_fork(after_in_child=_Process.forked)
 
 
+def listen(where: str) -> SessionServer:
+    """Lets commands attach to this process from now on, and returns its server. `where` is 1, or the path of a socket with a slash."""
+    if where != "1" and len(Path(where).parts) < 2 and not where.startswith("./"):
+        raise opscope.InputError(f"OPSCOPE_DEBUG_SERVER is 1 or a path such as ./socket, and not '{where}'")
+    return _Process.listen(None if where == "1" else Path(where))
+
+
 class Served:
     """A session, for those who attach."""
 
-    def __init__(self, source: PathLike | bytes | bytearray | memoryview, threads: int, where: str) -> None:
-        """`where` is 1, or the path of a socket with a slash."""
-        if where != "1" and len(Path(where).parts) < 2 and not where.startswith("./"):
-            raise opscope.InputError(f"OPSCOPE_DEBUG_SERVER is 1 or a path such as ./socket, and not '{where}'")
+    def __init__(self, source: PathLike | bytes | bytearray | memoryview, threads: int, server: SessionServer) -> None:
         self.source = source
         self.threads = threads
         if isinstance(source, (str, os.PathLike)):
             self.path, data = Path(source), None
         else:
             self.path, data = Path("(memory)"), bytes(source)
-        self.server, self.session = _Process.show(None if where == "1" else Path(where), self.path, data, threads)
+        self.server, self.session = server, server.show(self.path, data, threads, installed_library())
 
     @property
     def is_wanted(self) -> bool:

@@ -23,8 +23,8 @@ import onnxruntime as _onnxruntime
 from onnxruntime import *  # noqa: F403  # pyright: ignore[reportAssignmentType]
 
 import opscope
-from opscope._opscope import DebugSession, DumpStream, Model, Profile
-from opscope._serving import Served
+from opscope._opscope import DebugSession, DumpStream, Model, Profile, SessionServer
+from opscope._serving import Served, listen
 
 __all__ = [*(name for name in dir(_onnxruntime) if not name.startswith("_")), "InferenceSession"]
 
@@ -35,13 +35,15 @@ class InferenceSession(_onnxruntime.InferenceSession):  # type: ignore[misc]
     def __init__(
         self, path_or_bytes: Any, sess_options: Any = None, providers: Any = None, provider_options: Any = None, **kwargs: Any
     ) -> None:
+        profile, dump, nonfinite, where = (os.environ.get(f"OPSCOPE_{what}") for what in ("PROFILE", "DUMP", "NONFINITE", "DEBUG_SERVER"))
+        # A command may attach while ONNX Runtime loads the model.
+        server = listen(where) if where else None
         super().__init__(path_or_bytes, sess_options, providers, provider_options, **kwargs)
         self._opscope_source = path_or_bytes
         threads = getattr(sess_options, "intra_op_num_threads", 0)
         self._opscope_threads = int(threads) or os.cpu_count() or 1
         self._opscope_model: Model | None = None
-        profile, dump, nonfinite, where = (os.environ.get(f"OPSCOPE_{what}") for what in ("PROFILE", "DUMP", "NONFINITE", "DEBUG_SERVER"))
-        served = _served(path_or_bytes, self._opscope_threads, where) if where else None
+        served = _served(path_or_bytes, self._opscope_threads, server) if server is not None else None
         if profile or dump or nonfinite or served is not None:
             # On the object: a session of which nothing is asked has ONNX Runtime's own `run`.
             self.run = _observed(self, super().run, profile, dump, nonfinite, served)
@@ -78,10 +80,10 @@ def _arrays(input_feed: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value.numpy() if isinstance(value, _onnxruntime.OrtValue) else value for name, value in input_feed.items()}
 
 
-def _served(source: Any, threads: int, where: str) -> Served | None:
+def _served(source: Any, threads: int, server: SessionServer) -> Served | None:
     """The session for those who attach, unless opscope cannot read its model: the program goes on without."""
     try:
-        return Served(source, threads, where)
+        return Served(source, threads, server)
     except (opscope.ModelError, opscope.EngineError) as error:
         print(f"opscope: no debugger can attach to a session: {error}", file=sys.stderr)
         return None

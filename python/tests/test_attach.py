@@ -53,16 +53,17 @@ for thread in threads:
 class Running:
     """A program that runs."""
 
-    def __init__(self, place: Path, models: Path, threads: int = 1) -> None:
+    def __init__(self, place: Path, models: Path, threads: int = 1, before: str = "") -> None:
+        """`before` is done first. Without it this waits for the first output."""
         place.chmod(0o700)
         self.socket = place / "debug.sock"
-        (place / "server.py").write_text(PROGRAM)
+        (place / "server.py").write_text(before + PROGRAM)
         files = [str(models / name) for name in ("digits_cnn.onnx", "digits_cnn.input.image.npy")]
         command = [sys.executable, "server.py", *files, str(threads)]
         environment = {**os.environ, "OPSCOPE_DEBUG_SERVER": str(self.socket)}
         pipe = subprocess.PIPE
         self.started = subprocess.Popen(command, cwd=place, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-        self.expected = self.line()
+        self.expected = "" if before else self.line()
 
     def line(self) -> str:
         assert self.started.stdout is not None
@@ -112,6 +113,40 @@ def test_a_debugger_stops_a_session_changes_what_it_computes_and_leaves_it_as_it
     # With a debugger every operator runs as the file has it.
     for output in exact:
         assert np.allclose(numbers(output), expected.flat, atol=1e-6)
+
+
+# ONNX Runtime takes until there is a file `go`.
+LOADS_LONG = """
+import os, time, onnxruntime
+load = onnxruntime.InferenceSession.__init__
+def loads_long(*arguments):
+    while not os.path.exists("go"):
+        time.sleep(0.001)
+    load(*arguments)
+onnxruntime.InferenceSession.__init__ = loads_long
+"""
+
+
+def test_a_debugger_attaches_while_the_model_loads(tmp_path: Path, models: Path) -> None:
+    running = Running(tmp_path, models, before=LOADS_LONG)
+    try:
+        while not running.socket.exists():
+            assert running.started.poll() is None, running.started.communicate()
+            time.sleep(0.001)
+        commands = ("break /fc1/Gemm", "continue", "delete", "detach")
+        words = [sys.executable, "-m", "opscope", "debug", "--attach", str(running.socket), "--batch"]
+        words += [word for command in commands for word in ("-ex", command)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as debugger:
+            assert debugger.stdout is not None
+            while "no operator yet" not in (line := debugger.stdout.readline()):
+                assert line, "the debugger ended"
+            (tmp_path / "go").touch()
+            shown = debugger.communicate(timeout=100)[0]
+            assert "Breakpoint 1, before #12 /fc1/Gemm (Gemm), run 0" in shown, shown
+        assert running.end()
+    finally:
+        running.started.kill()
+        running.started.communicate()
 
 
 def test_a_run_that_a_debugger_aborts_raises_and_the_next_one_is_the_sessions_own(running: Running) -> None:
@@ -191,6 +226,7 @@ def test_a_model_that_opscope_cannot_read_leaves_the_program_as_it_is(
         raise opscope.ModelError("it has no graph")
 
     monkeypatch.setenv("OPSCOPE_DEBUG_SERVER", "1")
+    monkeypatch.setattr("opscope.onnxruntime.listen", lambda _: object())
     monkeypatch.setattr("opscope.onnxruntime.Served", refused)
     session = InferenceSession(models / "digits_cnn.onnx")
     assert len(session.run(None, {"image": image})[0]) == len(image)

@@ -25,14 +25,23 @@ static SERVED: OnceLock<Option<Served>> = OnceLock::new();
 /// The server, until the process exits.
 static SERVER: Mutex<Option<Server>> = Mutex::new(None);
 
-/// Shows a model to clients until the handle is dropped. The first model starts the server; if the environment says so,
-/// that waits for a client. Returns `None` if no server is asked for.
+/// Lets clients attach from now on, if the environment says so: before the program has a model.
+pub fn listen() {
+    let Some(listen) = wanted().debug_server.as_ref() else { return };
+    if let Some(debugger) = SERVED.get_or_init(create).as_ref().and_then(Served::in_its_process) {
+        static STARTED: Once = Once::new();
+        STARTED.call_once(|| start(debugger, listen));
+    }
+}
+
+/// Shows a model to clients until the handle is dropped. For the first model this waits for a client, if the environment
+/// says so. Returns `None` if no server is asked for.
 pub fn show(graph: &Arc<Graph>, capabilities: Capabilities) -> Option<LoadedModelHandle> {
-    let listen = wanted().debug_server.as_ref()?;
-    let debugger = SERVED.get_or_init(create).as_ref()?.in_its_process()?;
+    listen();
+    let debugger = SERVED.get()?.as_ref()?.in_its_process()?;
     let shown = debugger.load(graph, Fidelity::Exact).with_capabilities(capabilities);
-    static STARTED: Once = Once::new();
-    STARTED.call_once(|| start(debugger, listen));
+    static WAITED: Once = Once::new();
+    WAITED.call_once(|| debugger.wait_for_debugger());
     Some(shown)
 }
 
@@ -67,7 +76,7 @@ fn start(debugger: &Debugger, listen: &Listen) {
             say(format_args!("attach with: opscope debug --attach {}", process::id()));
         }
     }
-    match debugger.serve(ServerOptions { listen: listen.clone() }) {
+    match debugger.listen(ServerOptions { listen: listen.clone() }) {
         Ok(server) => {
             *SERVER.lock() = Some(server);
             // Without memory for this, the socket stays, as that of a program that is killed.

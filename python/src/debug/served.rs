@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 
 use opscope::Session;
 use opscope::debug::server::{Listen, Server, ServerOptions};
@@ -28,6 +28,8 @@ pub struct SessionServer {
     /// The process that serves. A forked one has no thread that would.
     process: u32,
     server: Mutex<Option<Server>>,
+    /// Whether the first model has waited for a client.
+    waited: Once,
 }
 
 #[pymethods]
@@ -37,11 +39,11 @@ impl SessionServer {
         let debugger = Debugger::with_log(|message| eprintln!("opscope: {message}")).map_err(Failure::debug)?;
         let captures = Arc::<Captures>::default();
         debugger.set_host(Arc::clone(&captures) as _);
-        Ok(Self { debugger, captures, process: process::id(), server: Mutex::default() })
+        Ok(Self { debugger, captures, process: process::id(), server: Mutex::default(), waited: Once::new() })
     }
 
     /// Shows a session's model to clients until what this returns is dropped. The model is from `path`, or from `data`,
-    /// whose file `path` names in messages.
+    /// whose file `path` names in messages. For the first model this waits for a client, if the environment says so.
     fn show(
         &self,
         py: Python<'_>,
@@ -59,6 +61,7 @@ impl SessionServer {
             });
             let capabilities = engine.capabilities(Fidelity::Exact);
             let shown = self.debugger.load(&graph, Fidelity::Exact).with_capabilities(capabilities);
+            self.waited.call_once(|| self.debugger.wait_for_debugger());
             Ok::<_, Failure>(ServedSession {
                 debugger: self.debugger.clone(),
                 engine,
@@ -72,13 +75,13 @@ impl SessionServer {
     }
 
     /// Listens at this socket, or where the number of the process leads to, and prints how to attach, or why nobody can:
-    /// the program continues then. If the environment says so, this waits for a client.
+    /// the program continues then.
     #[pyo3(signature = (socket=None))]
     fn listen(&self, py: Python<'_>, socket: Option<PathBuf>) {
         let address = socket.as_ref().map_or_else(|| self.process.to_string(), |path| path.display().to_string());
         let listen = socket.map_or(Listen::ByProcess, Listen::At);
         eprintln!("opscope: attach with: opscope debug --attach {address}");
-        match py.detach(|| self.debugger.serve(ServerOptions { listen })) {
+        match py.detach(|| self.debugger.listen(ServerOptions { listen })) {
             Ok(server) => *self.server.lock() = Some(server),
             Err(error) => eprintln!("opscope: no debugger can attach: {error}"),
         }

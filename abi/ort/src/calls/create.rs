@@ -11,6 +11,7 @@ use opscope_engine_onnxruntime::{Library, ProgramOptions};
 use ort_sys::{OrtEnv, OrtErrorCode, OrtPrepackedWeightsContainer, OrtSession, OrtSessionOptions, OrtStatusPtr};
 
 use super::{beside, own};
+use crate::debug_server;
 use crate::interface::interface;
 use crate::messages::say;
 use crate::observed::{Failure, ModelSource, Observed};
@@ -109,6 +110,8 @@ unsafe fn created<const SLOT: usize>(made: &Made, model: Model, create: impl FnO
         // SAFETY: the text ends with NUL, and the library copies it.
         return unsafe { own!(SLOT, CreateStatus(OrtErrorCode::ORT_INVALID_ARGUMENT, text.as_ptr())) };
     }
+    // A client may attach while the library loads the model.
+    beside("the debug server", debug_server::listen);
     let status = create();
     if !status.0.is_null() || made.session.is_null() {
         return status;

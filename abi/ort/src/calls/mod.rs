@@ -2,6 +2,7 @@
 //! passed, and observes the call if necessary.
 
 mod create;
+mod environment;
 mod run;
 
 use std::ffi::c_int;
@@ -24,7 +25,10 @@ macro_rules! own {
 use own;
 
 /// The functions of a library that are replaced.
-pub struct Replacements([(usize, usize); 17]);
+pub struct Replacements {
+    functions: [(usize, usize); 17],
+    environments: [(usize, usize); 4],
+}
 
 impl Replacements {
     /// Returns those of the library in a slot.
@@ -40,7 +44,7 @@ impl Replacements {
                 $function as *const () as usize
             }};
         }
-        Self(replaced![
+        let functions = replaced![
             CreateSession: create::create_session::<SLOT>,
             CreateSessionFromArray: create::create_session_from_array::<SLOT>,
             CreateSessionWithPrepackedWeightsContainer: create::create_session_with_weights::<SLOT>,
@@ -58,12 +62,13 @@ impl Replacements {
             ReleaseSessionOptions: release_session_options::<SLOT>,
             CreateSessionOptions: create_session_options::<SLOT>,
             DisablePerSessionThreads: disable_per_session_threads::<SLOT>,
-        ])
+        ];
+        Self { functions, environments: environment::replacements::<SLOT>() }
     }
 
     /// Returns the offset of each in the table, and its address.
     pub fn functions(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.0.iter().copied()
+        self.functions.iter().chain(&self.environments).copied()
     }
 }
 

@@ -1,6 +1,7 @@
 /* A program that runs a model: sessions LIBRARY SOURCE MODEL INPUT INPUT.npy SHAPE OUTPUT THREADS RUNS
-   SOURCE is file, memory, weights (of a file, with a container of weights) or serve. THREADS threads run the session RUNS times each,
-   and the bits of each output are printed as a number. `serve` runs until its input ends, and prints a number when it changes. Runs are
+   SOURCE is file, memory, weights (of a file, with a container of weights), serve or late. THREADS threads run the session RUNS times each,
+   and the bits of each output are printed as a number. `serve` runs until its input ends, and prints a number when it changes.
+   `late` does so, too, as soon as the model's file is there. Runs are
    those of Run; with BOUND of RunWithBinding, and with ASYNC of RunAsync. With IN_PLACE the output is written over the input. */
 #include <poll.h>
 #include <pthread.h>
@@ -184,6 +185,8 @@ int main(int argc, char **argv)
                      (const OrtEnv *, const char *, const OrtSessionOptions *, OrtWeights *, OrtSession **))(made.env, argv[3], copied,
                                                                                                              weights, &made.session);
     } else {
+        while (strcmp(argv[2], "late") == 0 && access(argv[3], R_OK) != 0)
+            usleep(1000);
         status = load(&made, argv[3]);
     }
     if (failed(status))
@@ -198,7 +201,7 @@ int main(int argc, char **argv)
     input_name = argv[4];
     output_name = argv[7];
     run_count = strtol(argv[9], NULL, 10);
-    if (strcmp(argv[2], "serve") == 0) {
+    if (strcmp(argv[2], "serve") == 0 || strcmp(argv[2], "late") == 0) {
         serve();
     } else {
         pthread_t threads[16];

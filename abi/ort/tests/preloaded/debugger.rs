@@ -7,7 +7,7 @@ use opscope_c_programs::{Language, Running};
 use opscope_debug::client::Client;
 use opscope_debug::{AttachOptions, BreakpointSpec, Event, EventName, Queue, Resume};
 
-use crate::support::{CALLS, Way, onnxruntime, preloaded};
+use crate::support::{self, CALLS, Way, onnxruntime, preloaded};
 
 pub fn serving(way: Way, call: &str, socket: &Path) -> Option<Running> {
     let program = preloaded(onnxruntime()?.digits(way, "serve", 1, 1).option(call));
@@ -83,6 +83,37 @@ fn hash_of(numbers: &[f32]) -> String {
     let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
     let hash = bytes.fold(14695981039346656037u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(1099511628211));
     format!("{hash:016x}")
+}
+
+#[test]
+fn a_debugger_attaches_before_there_is_a_model_and_stops_its_first_run() {
+    for way in Way::ALL {
+        let Some(library) = onnxruntime() else { return };
+        let place = tempfile::tempdir().expect("a directory");
+        let (socket, model) = (place.path().join("socket"), place.path().join("digits.onnx"));
+        let path = |path: &Path| path.to_str().expect("UTF-8").to_owned();
+        let program = preloaded(library.digits_in(way, "late", &path(&model)).arguments(["1", "1"]))
+            .with("OPSCOPE_DEBUG_SERVER", &path(&socket));
+        let mut running = program.start(Language::C11);
+        let client = connect(&socket);
+        client.attach(AttachOptions { name: "the test".into(), ..AttachOptions::default() }).unwrap();
+        assert!(client.models().unwrap().is_empty());
+        client.add_breakpoint(BreakpointSpec::at("/conv1/Conv".parse().unwrap())).unwrap();
+        std::os::unix::fs::symlink(support::model("digits_cnn.onnx"), &model).expect("a link");
+        loop {
+            assert!(client.wait(Duration::from_secs(60)), "no event comes: {:?}", client.status());
+            let events = client.next_events(Queue::Sync, 1).unwrap();
+            match events.into_iter().next() {
+                Some(event) if event.kind.name() == EventName::Breakpoint => break,
+                Some(event) => client.acknowledge(event.sequence, Resume::Continue).unwrap(),
+                None => {}
+            }
+        }
+        assert_eq!(client.status().unwrap().runs[0].run.0, 0);
+        client.detach().unwrap();
+        assert_eq!(running.line().len(), 16);
+        running.end();
+    }
 }
 
 #[test]

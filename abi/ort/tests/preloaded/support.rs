@@ -67,10 +67,12 @@ impl Installed {
 
     /// `sessions.c` with the model of digits.
     pub fn digits(&self, way: Way, source: &str, threads: usize, runs: usize) -> Program {
-        let model = model("digits_cnn.onnx");
-        self.program("sessions.c", way)
-            .arguments([source, &model, "image", &image(), "8,1,8,8", "probabilities"])
-            .arguments([threads.to_string(), runs.to_string()])
+        self.digits_in(way, source, &model("digits_cnn.onnx")).arguments([threads.to_string(), runs.to_string()])
+    }
+
+    /// The same without the numbers of threads and runs, with the model in this file.
+    pub fn digits_in(&self, way: Way, source: &str, file: &str) -> Program {
+        self.program("sessions.c", way).arguments([source, file, "image", &image(), "8,1,8,8", "probabilities"])
     }
 }
 

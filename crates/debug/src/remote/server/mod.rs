@@ -53,12 +53,22 @@ pub struct Server {
 }
 
 impl Debugger {
-    /// Starts a server, through which debuggers can attach until it is dropped. If the variable `OPSCOPE_DEBUG_WAIT` is
-    /// set, this returns when one is attached, or after that many seconds.
+    /// Starts a server, through which debuggers can attach until it is dropped, and
+    /// [waits for one](Self::wait_for_debugger) if the environment says so.
     ///
     /// # Errors
     /// Returns an error if the socket cannot be made, or its directory is not safe.
     pub fn serve(&self, options: ServerOptions) -> Result<Server, ServeError> {
+        let server = self.listen(options)?;
+        self.wait_for_debugger();
+        Ok(server)
+    }
+
+    /// Starts a server, as [`serve`](Self::serve) does, and waits for nothing: for a program that has no model yet.
+    ///
+    /// # Errors
+    /// Returns an error if the socket cannot be made, or its directory is not safe.
+    pub fn listen(&self, options: ServerOptions) -> Result<Server, ServeError> {
         let socket = match options.listen {
             Listen::ByProcess => Some(Socket::by_process()?),
             Listen::At(path) => Some(Socket::at(path)?),
@@ -78,13 +88,17 @@ impl Debugger {
         let service = Service::new(self.clone(), listener, Arc::clone(&control));
         let thread = thread::Builder::new().name("opscope-debug-server".into()).spawn(move || service.run());
         let thread = thread.map_err(system("start a thread for"))?;
+        Ok(Server { control, thread: Some(thread), socket, process: std::process::id() })
+    }
+
+    /// If the variable `OPSCOPE_DEBUG_WAIT` is set, returns when a debugger is attached, or after that many seconds.
+    pub fn wait_for_debugger(&self) {
         if let Some(patience) = wanted_wait().filter(|patience| !self.wait_until_attached(*patience)) {
             let seconds = patience.as_secs_f64();
             self.log(&format!(
                 "no debugger attached within {seconds} s ({WAIT}), so the program continues without one"
             ));
         }
-        Ok(Server { control, thread: Some(thread), socket, process: std::process::id() })
     }
 }
 
