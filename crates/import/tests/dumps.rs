@@ -175,9 +175,42 @@ fn elements_that_a_file_does_not_have_are_missing_and_the_rest_is_there() {
 }
 
 #[test]
+fn arrays_of_another_order_of_bytes_or_elements_are_those_of_numpy() {
+    for (descr, order, data) in [
+        ("'>f4'", "False", [1.0f32, 2.0, 3.0, 4.0].map(f32::to_be_bytes)),
+        ("'<f4'", "True", [1.0f32, 3.0, 2.0, 4.0].map(f32::to_le_bytes)),
+    ] {
+        let header = format!("{:117}\n", format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': (2, 2), }}"));
+        let file = [b"\x93NUMPY\x01\0\x76\0", header.as_bytes(), data.as_flattened()].concat();
+        let (imported, directory) = import_bytes("x.npy", &file).unwrap();
+        assert_eq!((imported.tensors, imported.bytes, imported.complete), (1, 16, true), "{imported:?}");
+        let stored = StoredDump::open(&directory.path().join("dump")).unwrap();
+        let bytes = stored.tensors[0].read().unwrap().bytes().to_vec();
+        assert_eq!(bytes, floats(&[1.0, 2.0, 3.0, 4.0]), "{descr} {order}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_makes_the_dump_incomplete() {
+    let directory = tempfile::tempdir().unwrap();
+    let tensor = Tensor { name: "", offset: 0, shape: &[1], strides: &[1] };
+    let source = directory.path().join("lang");
+    fs::create_dir(&source).unwrap();
+    let good = archive(&pickle_of(&[tensor], 1), &floats(&[7.0]));
+    fs::write(source.join("step=0___rank=0___dump_index=1___name=x.pt"), good).unwrap();
+    fs::write(source.join("step=0___rank=0___dump_index=2___name=y.pt"), "no archive").unwrap();
+    let (imported, kept) = import(&source).unwrap();
+    assert_eq!((imported.format, imported.tensors, imported.complete), ("sglang", 1, false), "{imported:?}");
+    assert_eq!(imported.missing.len(), 1, "{imported:?}");
+    assert!(imported.missing[0].contains("name=y"), "{imported:?}");
+    assert!(!StoredDump::open(&kept.path().join("dump")).unwrap().is_complete());
+}
+
+#[test]
 fn statistics_of_msprobe_are_statistics_of_ours() {
     let (imported, directory) = import_bytes("dump.json", STATISTICS.as_bytes()).unwrap();
     assert_eq!((imported.format, imported.statistics_only, imported.complete), ("msprobe", 3, true), "{imported:?}");
+    assert_eq!((imported.tensors, imported.bytes), (3, 0), "{imported:?}");
     let stored = StoredDump::open(&directory.path().join("dump")).unwrap();
     let noted = |value: &str| {
         let tensor = stored.tensors.iter().find(|tensor| tensor.place.value.as_deref() == Some(value)).unwrap();

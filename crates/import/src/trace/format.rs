@@ -204,11 +204,18 @@ mod tests {
             ("a", vec![0xFF; 30], "its content is not known; "),
             ("a.nsys-rep", vec![0xFF; 30], "`nsys export --type sqlite`; "),
             ("a", b"PK\x03\x04".to_vec(), "it is a zip archive; "),
+            ("a", b"\x28\xB5\x2F\xFD\0".to_vec(), "it is compressed in another way than with gzip; "),
+            ("a", b"\xFD7zXZ\0".to_vec(), "it is compressed in another way than with gzip; "),
+            ("a", b"\x7FELF\x02".to_vec(), "it is a program; "),
+            // A text may be cut within its last letter.
+            ("a", [&[b'x'; 255][..], "ö".as_bytes()].concat(), "it is a text of another kind; "),
+            ("a", [&[b'x'; 200][..], &[0xFF; 100]].concat(), "its content is not known; "),
             ("a", gzip(b"hello"), "it is a file of gzip, but not of JSON; "),
             ("a", GZIP.to_vec(), "it is a damaged or empty file of gzip"),
             ("a", database("CREATE TABLE x (y)"), "it is an SQLite database with tables such as x; "),
             ("a", database("CREATE TABLE x (y); DROP TABLE x"), "it is an SQLite database without a table; "),
             ("a", database("CREATE TABLE \"a\u{1b}[31m\" (y)"), "with tables such as a\\u{1b}[31m; "),
+            ("a", database("CREATE TABLE rocpd_api (y)"), "with tables such as rocpd_api; "),
             ("a", database("CREATE TABLE rocpd_api (y); CREATE TABLE rocpd_op (y)"), "(rpd), not of rocprofv3; "),
             ("a", [sqlite::MAGIC, &[7; 400]].concat(), "but cannot be read as one: "),
         ] {

@@ -20,3 +20,23 @@ pub(super) fn copy_name(direction: &str) -> Cow<'_, str> {
 pub(super) fn is_marker_domain(domain: &str) -> bool {
     domain.contains("MARKER")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_have_the_names_of_pytorchs_profiler() {
+        for (direction, name) in [
+            ("HOST_TO_DEVICE", "Memcpy HtoD"),
+            ("MEMORY_COPY_DEVICE_TO_HOST", "Memcpy DtoH"),
+            ("DEVICE_TO_DEVICE", "Memcpy DtoD"),
+            ("MEMORY_COPY_HOST_TO_HOST", "Memcpy HtoH"),
+            ("", "Memcpy"),
+            ("MEMORY_COPY_NONE", "Memcpy"),
+            ("SIDEWAYS", "SIDEWAYS"),
+        ] {
+            assert_eq!(copy_name(direction), name);
+        }
+    }
+}

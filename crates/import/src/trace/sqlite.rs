@@ -336,7 +336,7 @@ mod tests {
         let path = directory.path().join("odd ?name#.db");
         let made = Connection::open(&path).unwrap();
         made.execute_batch(
-            r#"CREATE TABLE "a ""b" (start INT, "end" INT); INSERT INTO "a ""b" VALUES (1, 3), ('5', '9'), (NULL, 2), (4, 2);
+            r#"CREATE TABLE "a ""b" (start, "end"); INSERT INTO "a ""b" VALUES (1, 3), ('5', '9'), (NULL, 2), (4, 2);
                CREATE VIEW v AS SELECT * FROM "a ""b";"#,
         )
         .unwrap();
@@ -354,6 +354,71 @@ mod tests {
             })
             .unwrap();
         assert_eq!(spans, [Some((1, 2)), Some((5, 4)), None, None]);
+    }
+
+    /// A database that these statements make.
+    fn made(sql: &str) -> (tempfile::TempDir, Database, Arc<AtomicBool>) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let cancel = Arc::new(AtomicBool::new(false));
+        let database = Database::open(&path, Arc::clone(&cancel)).unwrap();
+        (directory, database, cancel)
+    }
+
+    /// Its third row is longer than what is read.
+    const TOO_LONG: &str = "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (zeroblob(5 << 20)), (4)";
+
+    #[test]
+    fn a_table_is_read_up_to_the_row_that_cannot_be_read() {
+        let (directory, database, cancel) = made(TOO_LONG);
+        let columns = Columns { table: "t", needed: &["a"], optional: &[] };
+        let mut into = Assembler::new(directory.path(), Arc::default());
+        let mut seen = Vec::new();
+        database
+            .rows(&columns, &mut into, |row, _| {
+                seen.push(row.int(0));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(seen, [Some(1), Some(2)]);
+        let [damage] = into.damage() else { panic!("{:?}", into.damage()) };
+        assert!(damage.contains("the table t can be read up to its row 2 only"), "{damage}");
+        // Whatever ends the table then.
+        let cancelling = database.rows(&columns, &mut into, |row, _| {
+            cancel.store(row.int(0) == Some(2), Ordering::Relaxed);
+            Ok(())
+        });
+        assert!(matches!(cancelling, Err(ImportError::Cancelled)));
+        assert_eq!(into.damage().len(), 1);
+    }
+
+    #[test]
+    fn a_write_ahead_log_with_something_in_it_is_named() {
+        let (directory, database, _) = made("CREATE TABLE t (a)");
+        for (bytes, told) in [(0, None), (5, Some("(5 bytes)"))] {
+            std::fs::write(directory.path().join("a.db-wal"), vec![0; bytes]).unwrap();
+            let mut into = Assembler::new(directory.path(), Arc::default());
+            database.note_write_ahead_log(&mut into);
+            assert_eq!(into.damage().len(), usize::from(told.is_some()));
+            assert!(told.is_none_or(|told| into.damage()[0].contains(told)), "{:?}", into.damage());
+        }
+    }
+
+    #[test]
+    fn a_lookup_keeps_texts_up_to_a_number_of_bytes() {
+        let (_directory, database, _) =
+            made("CREATE TABLE t (id, a, b); INSERT INTO t VALUES (1, 'xyz', 'u'), (2, 7, NULL)");
+        let mut lookup = database.lookup("t", "id", &["a", "b"]).unwrap();
+        assert_eq!((lookup.text(1, 0).as_deref(), lookup.text(1, 1).as_deref()), (Some("xyz"), Some("u")));
+        assert_eq!((lookup.text(2, 0).as_deref(), lookup.text(2, 1), lookup.find(3)), (Some("7"), None, None));
+        // 64 each, and the four bytes of the first and the one of the second.
+        assert_eq!((lookup.bytes, lookup.kept.len()), (3 * 64 + 5, 3));
+        lookup.bytes = KEPT_TEXTS - 64;
+        assert_eq!(lookup.find(4), None);
+        assert_eq!((lookup.bytes, lookup.kept.len()), (KEPT_TEXTS, 4));
+        assert_eq!(lookup.find(5), None);
+        assert_eq!((lookup.bytes, lookup.kept.len()), (0, 1));
     }
 
     #[test]

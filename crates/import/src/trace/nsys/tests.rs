@@ -141,6 +141,36 @@ fn what_the_export_says_about_itself_is_taken() {
 }
 
 #[test]
+fn where_it_was_recorded_is_taken_from_any_of_its_tables() {
+    let about = |sql: &str| {
+        let about = imported(&format!("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT); {sql}")).about;
+        (about.host, about.cpu, about.version)
+    };
+    let texts = |host: &str, cpu: &str, version: &str| (host.to_owned(), cpu.to_owned(), version.to_owned());
+    for name in ["HOSTNAME", "SYSTEM_HOSTNAME"] {
+        let sql = format!(
+            "CREATE TABLE META_DATA_CAPTURE (name, value); INSERT INTO META_DATA_CAPTURE VALUES ('{name}', 'node-a')"
+        );
+        assert_eq!(about(&sql), texts("node-a", "", ""));
+    }
+    for name in ["CPU description", "CPU Description"] {
+        let sql = format!(
+            "CREATE TABLE TARGET_INFO_SYSTEM_ENV (name, value);
+             INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname', 'node-b'), ('{name}', 'EPYC'), ('other', 'x')"
+        );
+        assert_eq!(about(&sql), texts("node-b", "EPYC", ""));
+    }
+    // The first version that is there; without one, that of the schema.
+    for (values, version) in [
+        ("('EXPORT_SCHEMA_VERSION', '3.1'), ('PRODUCT_VERSION', '2024.5'), ('NSYS_VERSION', '2020')", "2024.5"),
+        ("('EXPORT_SCHEMA_VERSION', '3.1')", "schema 3.1"),
+    ] {
+        let sql = format!("CREATE TABLE META_DATA_EXPORT (name, value); INSERT INTO META_DATA_EXPORT VALUES {values}");
+        assert_eq!(about(&sql), texts("", "", version));
+    }
+}
+
+#[test]
 fn a_table_without_times_is_named_and_its_rows_are_counted() {
     let into = imported(
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, stop INT); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2)",

@@ -171,6 +171,111 @@ fn what_is_lost_is_named() {
     assert_eq!(taken(&file(&[end(5, 2)])).not_imported_of(UNREAD, "end of a slice without its begin"), 1);
 }
 
+/// A packet with these bytes.
+fn packet(content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    prost::encoding::bytes::encode(1, &content.to_vec(), &mut bytes);
+    bytes
+}
+
+#[test]
+fn what_packets_have_that_is_not_read_is_counted_by_its_name() {
+    // The numbers of the fields are those of Perfetto's trace_packet.proto.
+    let unread = [
+        (1, "ftrace events"),
+        (2, "process tree"),
+        (7, "system statistics"),
+        (9, "process statistics"),
+        (37, "heap profile"),
+        (39, "Android log"),
+        (43, "process descriptor"),
+        (44, "thread descriptor"),
+        (52, "GPU counters"),
+        (53, "GPU render stages"),
+        (54, "stack samples"),
+        (66, "performance samples"),
+    ];
+    let mut bytes = Vec::new();
+    for field in unread.map(|(field, _)| field).into_iter().chain([900]) {
+        let mut content = Vec::new();
+        prost::encoding::bytes::encode(field, &Vec::new(), &mut content);
+        bytes.extend(packet(&content));
+    }
+    let expected = unread.map(|(_, name)| (("Perfetto packet".to_owned(), name.to_owned()), 1)).into();
+    assert_eq!(taken(&bytes).all_not_imported(), expected);
+}
+
+#[test]
+fn losses_are_counted() {
+    let dropped = TracePacket { previous_packet_dropped: true, ..TracePacket::default() };
+    let bytes = [file(&[dropped.clone(), dropped]), packet(&[0xFF]), packet(&[0xFF]), packet(&[0xFF])].concat();
+    let into = taken(&bytes);
+    assert_eq!(
+        into.damage(),
+        ["a.pftrace: 3 packets cannot be decoded", "a.pftrace: 2 times a writer says that it dropped packets"]
+    );
+    assert_eq!(into.not_imported_of("damaged packet", "not decodable"), 3);
+}
+
+#[test]
+fn a_category_says_what_a_slice_is() {
+    for (category, what) in [
+        ("operator", "Operator"),
+        ("cpu_op", "Operator"),
+        ("module", "Module"),
+        ("engine_call", "Call"),
+        ("cuda_runtime", "Call"),
+        ("cuda_driver", "Call"),
+        ("mine", "Range"),
+    ] {
+        let name = Some("a".to_owned());
+        let (kind, categories) = (TrackEvent::SLICE_BEGIN, vec!["other".to_owned(), category.to_owned()]);
+        let begin = TrackEvent { kind, name, track_uuid: Some(2), categories, ..TrackEvent::default() };
+        let into = taken(&file(&[at(10, begin), end(30, 2)]));
+        let expected: BTreeMap<_, _> = [((what.to_owned(), "a".to_owned()), (20, 1))].into();
+        assert_eq!(into.taken.sums(), expected, "{category}");
+    }
+}
+
+#[test]
+fn slices_beyond_what_is_kept_open_are_left_out_and_those_around_them_end_where_they_end() {
+    let begin = |time, name: &str| {
+        let kind = TrackEvent::SLICE_BEGIN;
+        at(time, TrackEvent { kind, name: Some(name.to_owned()), track_uuid: Some(2), ..TrackEvent::default() })
+    };
+    let packets = [begin(10, "a"), begin(20, "b"), begin(30, "c"), end(40, 2), end(50, 2), end(70, 2), end(80, 2)];
+    let mut into = Assembler::new(Path::new("."), Arc::default());
+    let mut trace = Trace::default();
+    trace.tracks.open = MOST - 1;
+    trace.packets(&mut file(&packets).as_slice(), Path::new("a.pftrace"), &mut into, false).unwrap();
+    assert_eq!(trace.tracks.open, MOST - 1);
+    assert_eq!(into.taken.sums(), [(("Range".to_owned(), "a".to_owned()), (60, 1))].into());
+    assert_eq!(into.not_imported_of(UNREAD, "slice within too many others"), 2);
+    assert_eq!(into.not_imported_of(UNREAD, "end of a slice without its begin"), 1);
+}
+
+#[test]
+fn a_first_packet_may_be_longer_than_what_is_looked_at() {
+    for (length, is_one) in [(1024, false), (1025, true), (1026, true)] {
+        let mut head = vec![packets::PACKET, 0xD0, 0x0F];
+        head.resize(length, 0);
+        assert_eq!(is_perfetto(&head), is_one, "{length}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_an_error() {
+    struct Failing;
+    impl std::io::Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("the disk is gone"))
+        }
+    }
+    let mut into = Assembler::new(Path::new("."), Arc::default());
+    let error = read_from(BufReader::new(Failing), Path::new("a.pftrace"), &mut into).unwrap_err();
+    assert!(error.to_string().contains("the disk is gone"), "{error}");
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {

@@ -119,9 +119,25 @@ fn runs_that_were_merged_stay_apart() {
 }
 
 #[test]
+fn tables_of_an_unknown_name_are_counted_and_one_run_is_not_told() {
+    let more = "CREATE TABLE rocpd_new@ (id INT); INSERT INTO rocpd_new@ VALUES (1), (2); CREATE TABLE other (id INT);";
+    let into = imported(&[(RUN, "700", &format!("{SCHEMA_3}{more}"))]);
+    assert_eq!(into.not_imported_of("rocpd event", &format!("rocpd_new{RUN}")), 2);
+    assert_eq!(into.about.notes, [""; 0]);
+}
+
+#[test]
+fn a_database_is_one_of_rocpd_by_its_events() {
+    assert!(is_table("rocpd_kernel_dispatch") && is_table(&format!("rocpd_region{RUN}")));
+    assert!(!is_table("rocpd_string") && !is_table("region"));
+}
+
+#[test]
 fn names_of_tables_are_split_from_the_run() {
     assert_eq!(split("rocpd_info_process_0a"), Some(("rocpd_info_process", "_0a")));
     assert_eq!(split("rocpd_string"), Some(("rocpd_string", "")));
     assert_eq!(split("rocpd_event_sink"), None);
+    assert_eq!(split("rocpd_event_1x"), None);
+    assert_eq!(split("rocpd_event_ab"), None);
     assert_eq!(split("other"), None);
 }

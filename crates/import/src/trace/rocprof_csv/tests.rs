@@ -90,6 +90,12 @@ fn the_files_of_a_process_are_read_together() {
 fn a_file_of_another_name_is_read_alone() {
     let into = taken(&[("mine.csv", KERNELS), ("70_hip_api_trace.csv", CALLS)], "mine.csv");
     assert_eq!(into.taken.events.len(), 2);
+    assert_eq!(into.about.notes, [""; 0]);
+    let alone = taken(&[("70_hip_api_trace.csv", CALLS)], "70_hip_api_trace.csv");
+    assert_eq!((alone.taken.events.len(), alone.about.notes.len()), (2, 0));
+    let two = taken(&[("7_kernel_trace.csv", KERNELS), ("7_hip_api_trace.csv", CALLS)], "7_kernel_trace.csv");
+    assert_eq!(two.taken.events.len(), 4);
+    assert!(two.about.notes[0].starts_with("Read together: 7_"), "{:?}", two.about.notes);
 }
 
 #[test]
@@ -98,6 +104,14 @@ fn a_quote_that_is_not_closed_ends_the_file_and_is_named() {
     let into = taken(&[("a.csv", &text)], "a.csv");
     assert_eq!(into.taken.events.len(), 2);
     assert!(into.damage()[0].contains("is a quote not closed?"), "{:?}", into.damage());
+}
+
+#[test]
+fn only_a_line_may_not_be_too_long() {
+    // Each line is shorter than the limit, all of them are longer.
+    let line = format!("\"HIP_RUNTIME_API\",\"{}\",69,70,12,900,950\n", "x".repeat(1_000_000));
+    let into = taken(&[("a.csv", &format!("{CALLS}{line}{line}{line}"))], "a.csv");
+    assert_eq!((into.taken.events.len(), into.damage().len()), (5, 0), "{:?}", into.damage());
 }
 
 #[test]
