@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opscope_job::benchmark::{Goal, Job, JobHooks, Repetition, Report};
 
@@ -32,13 +32,16 @@ fn a_number_of_runs_is_counted() {
 #[test]
 fn a_duration_is_counted_after_the_runs_that_were_asked_for() {
     let all = Duration::from_millis(50);
+    let begin = Instant::now();
     let (report, said) = run(|repetition| (repetition.loops, repetition.duration) = (4, Some(all)));
+    assert!(begin.elapsed() >= all);
     assert_eq!(said[..3], [1, 2, 3].map(|done| (done, Goal::Runs(4))));
     let passed = said[3..].iter().map(|(_, goal)| match goal {
         Goal::Time { passed, all: told } if *told == all => *passed,
         other => panic!("{other:?}"),
     });
-    assert!(passed.clone().is_sorted() && passed.max() == Some(all), "{said:?}");
+    // The last run may end before the time is over, and the next one would begin after that.
+    assert!(passed.clone().is_sorted() && passed.max() <= Some(all), "{said:?}");
     assert_eq!(said.len(), report.measurements[0].compute.count);
 }
 
