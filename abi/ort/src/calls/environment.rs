@@ -4,7 +4,7 @@
 //! program in C may pass.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::mem::{offset_of, transmute};
+use std::mem::offset_of;
 
 use ort_sys::{OrtApi, OrtEnv, OrtStatusPtr, OrtThreadingOptions};
 
@@ -50,10 +50,9 @@ fn listen_after(status: OrtStatusPtr) -> OrtStatusPtr {
 /// Calls a function of the library, with its severity as a number.
 macro_rules! own {
     ($function:ident as $kind:ty, $($argument:ident),*) => {{
-        // SAFETY: the table of this slot is there as long as the process.
-        let function = unsafe { (*table(SLOT)).$function };
-        // SAFETY: in C an enum is passed as an int, and pointers alike, whatever they point to.
-        let function = unsafe { transmute::<_, $kind>(function) };
+        // SAFETY: the table of this slot is there as long as the process. In C an enum is passed as an int, and pointers
+        // alike, whatever they point to.
+        let function = unsafe { (&raw const (*table(SLOT)).$function).cast::<$kind>().read() };
         // SAFETY: the program calls the library's function.
         listen_after(unsafe { function($($argument),*) })
     }};

@@ -93,7 +93,7 @@ fn a_debugger_attaches_before_there_is_a_model_and_stops_its_first_run() {
         let (socket, model) = (place.path().join("socket"), place.path().join("digits.onnx"));
         let path = |path: &Path| path.to_str().expect("UTF-8").to_owned();
         let program = preloaded(library.digits_in(way, "late", &path(&model)).arguments(["1", "1"]))
-            .with("OPSCOPE_DEBUG_SERVER", &path(&socket));
+            .with("OPSCOPE_DEBUG_SERVER", path(&socket));
         let mut running = program.start(Language::C11);
         let client = connect(&socket);
         client.attach(AttachOptions { name: "the test".into(), ..AttachOptions::default() }).unwrap();
