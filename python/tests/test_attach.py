@@ -115,7 +115,7 @@ def test_a_debugger_stops_a_session_changes_what_it_computes_and_leaves_it_as_it
         assert np.allclose(numbers(output), expected.flat, atol=1e-6)
 
 
-# ONNX Runtime takes until there is a file `go`.
+# Loading a model takes until the file `go` exists.
 LOADS_LONG = """
 import os, time, onnxruntime
 load = onnxruntime.InferenceSession.__init__
@@ -130,18 +130,22 @@ onnxruntime.InferenceSession.__init__ = loads_long
 def test_a_debugger_attaches_while_the_model_loads(tmp_path: Path, models: Path) -> None:
     running = Running(tmp_path, models, before=LOADS_LONG)
     try:
+        end = time.monotonic() + 100
         while not running.socket.exists():
-            assert running.started.poll() is None, running.started.communicate()
+            assert running.started.poll() is None and time.monotonic() < end, "nobody can attach"
             time.sleep(0.001)
         commands = ("break /fc1/Gemm", "continue", "delete", "detach")
         words = [sys.executable, "-m", "opscope", "debug", "--attach", str(running.socket), "--batch"]
         words += [word for command in commands for word in ("-ex", command)]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as debugger:
             assert debugger.stdout is not None
+            patience = threading.Timer(100, debugger.kill)
+            patience.start()
             while "no operator yet" not in (line := debugger.stdout.readline()):
                 assert line, "the debugger ended"
             (tmp_path / "go").touch()
-            shown = debugger.communicate(timeout=100)[0]
+            shown = debugger.communicate()[0]
+            patience.cancel()
             assert "Breakpoint 1, before #12 /fc1/Gemm (Gemm), run 0" in shown, shown
         assert running.end()
     finally:

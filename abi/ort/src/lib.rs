@@ -3,8 +3,8 @@
 //! program makes are profiled, dumped, looked at for NaN and infinity, or can be debugged.
 //!
 //! If nothing is asked for, the program gets the library's own table of functions, so that its calls cost what they
-//! cost without this library. Otherwise it gets a copy of the table, in which the functions that make, run and release
-//! sessions are replaced. The program's sessions are the library's own in any case: what is looked at runs in other
+//! cost without this library. Otherwise it gets a copy of the table, in which the functions that create environments,
+//! and those that make, run and release sessions are replaced. The program's sessions are the library's own in any case: what is looked at runs in other
 //! sessions, beside them, with the same options. Only while a debugger is attached do the program's calls run such a
 //! session instead.
 //!

@@ -1,14 +1,9 @@
 //! Dumps and recordings that a command asks for while the program runs.
 
-use std::sync::{Arc, LazyLock};
-
-use opscope_debug::{Capture, CaptureNote, Captures};
+use opscope_debug::{Capture, CaptureNote};
 use opscope_files::replace_whole;
 
 use crate::messages::say;
-
-/// Those that no session has begun.
-pub static REQUESTED: LazyLock<Arc<Captures>> = LazyLock::new(Arc::default);
 
 /// Tells the command what became of one.
 pub fn tell(capture: &Capture, note: &CaptureNote) {

@@ -61,7 +61,10 @@ impl SessionServer {
             });
             let capabilities = engine.capabilities(Fidelity::Exact);
             let shown = self.debugger.load(&graph, Fidelity::Exact).with_capabilities(capabilities);
-            self.waited.call_once(|| self.debugger.wait_for_debugger());
+            let is_there = self.server.lock().is_some();
+            if is_there {
+                self.waited.call_once(|| self.debugger.wait_for_debugger());
+            }
             Ok::<_, Failure>(ServedSession {
                 debugger: self.debugger.clone(),
                 engine,

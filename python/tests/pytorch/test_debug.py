@@ -278,8 +278,11 @@ def test_other_threads_go_on_while_one_is_stopped(tmp_path):
     with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as client:
         client.stdin.write("break aten.relu.default\ncontinue\n")
         client.stdin.flush()
+        patience = threading.Timer(100, client.kill)
+        patience.start()
         while "before #" not in (line := client.stdout.readline()):
             assert line, "the debugger ended"
+        patience.cancel()
         ticks = tmp_path / "ticks"
         more = len(ticks.read_text().splitlines()) + 100
         end = time.monotonic() + 100

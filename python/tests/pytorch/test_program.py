@@ -88,7 +88,13 @@ def test_exit_codes_and_signals_of_the_program_stay(tmp_path):
     ended = opscope(tmp_path, "dump", "--output-dirname", "raise", program=TRAIN + "raise ValueError('wrong')")
     assert ended.returncode == 1 and "ValueError: wrong" in ended.stderr and "NOT complete" in ended.stderr
     assert manifest(tmp_path / "out/dump/raise")["runs"][-1]["failure"].endswith("ValueError: wrong")
-    waits = "import os, time\nwhile len(open('out/dump/kill/index.jsonl').readlines()) < 9: time.sleep(0.01)\nos.kill(os.getpid(), 9)"
+    waits = """
+import os, time
+for _ in range(10000):
+    if len(open("out/dump/kill/index.jsonl").readlines()) >= 9: break
+    time.sleep(0.01)
+os.kill(os.getpid(), 9)
+"""
     ended = opscope(tmp_path, "dump", "--output-dirname", "kill", program=TRAIN + waits)
     assert ended.returncode == -signal.SIGKILL and "SIGKILL" in ended.stderr
     facts = manifest(tmp_path / "out/dump/kill")

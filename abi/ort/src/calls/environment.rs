@@ -48,9 +48,9 @@ fn listen_after(status: OrtStatusPtr) -> OrtStatusPtr {
 }
 
 /// Calls a function of the library, with its severity as a number.
-macro_rules! own {
+macro_rules! make {
     ($function:ident as $kind:ty, $($argument:ident),*) => {{
-        // SAFETY: the table of this slot is there as long as the process. In C an enum is passed as an int, and pointers
+        // SAFETY: the table of this slot lives as long as the process. In C an enum is passed as an int, and pointers
         // alike, whatever they point to.
         let function = unsafe { (&raw const (*table(SLOT)).$function).cast::<$kind>().read() };
         // SAFETY: the program calls the library's function.
@@ -59,7 +59,7 @@ macro_rules! own {
 }
 
 unsafe extern "system" fn create<const SLOT: usize>(severity: c_int, name: Name, made: Made) -> OrtStatusPtr {
-    own!(CreateEnv as Create, severity, name, made)
+    make!(CreateEnv as Create, severity, name, made)
 }
 
 unsafe extern "system" fn create_with_logger<const SLOT: usize>(
@@ -69,7 +69,7 @@ unsafe extern "system" fn create_with_logger<const SLOT: usize>(
     name: Name,
     made: Made,
 ) -> OrtStatusPtr {
-    own!(CreateEnvWithCustomLogger as CreateWithLogger, logger, parameter, severity, name, made)
+    make!(CreateEnvWithCustomLogger as CreateWithLogger, logger, parameter, severity, name, made)
 }
 
 unsafe extern "system" fn create_with_threads<const SLOT: usize>(
@@ -78,7 +78,7 @@ unsafe extern "system" fn create_with_threads<const SLOT: usize>(
     threads: Threads,
     made: Made,
 ) -> OrtStatusPtr {
-    own!(CreateEnvWithGlobalThreadPools as CreateWithThreads, severity, name, threads, made)
+    make!(CreateEnvWithGlobalThreadPools as CreateWithThreads, severity, name, threads, made)
 }
 
 unsafe extern "system" fn create_with_both<const SLOT: usize>(
@@ -89,7 +89,7 @@ unsafe extern "system" fn create_with_both<const SLOT: usize>(
     threads: Threads,
     made: Made,
 ) -> OrtStatusPtr {
-    own!(
+    make!(
         CreateEnvWithCustomLoggerAndGlobalThreadPools as CreateWithBoth,
         logger,
         parameter,

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use opscope_debug::{
-    AttachOptions, Attachment, BreakpointSpec, Capture, CaptureKind, CaptureNote, DebugError, Debugger, EventKind,
-    LoadedModelHandle, Queue, Resume,
+    AttachOptions, Attachment, BreakpointSpec, Capture, CaptureKind, CaptureNote, Captures, DebugError, Debugger,
+    EventKind, LoadedModelHandle, Queue, Resume,
 };
 use opscope_dump::DumpError;
 use opscope_engine_onnxruntime::{Library, LibraryError, OnnxRuntimeEngine, ProgramOptions, Refusal};
@@ -29,7 +29,7 @@ use self::capture::Place;
 use crate::debug_server;
 use crate::messages::say;
 use crate::model::Model;
-use crate::requested::{self, REQUESTED};
+use crate::requested;
 use crate::variables::wanted;
 
 /// Where the program's model comes from.
@@ -169,7 +169,7 @@ impl Observed {
         if !self.fits(inputs) {
             return;
         }
-        while let Some(capture) = REQUESTED.take() {
+        while let Some(capture) = debug_server::requested().and_then(Captures::take) {
             let (observed, inputs, wanted) = (Arc::clone(self), inputs.to_vec(), capture.clone());
             // The program may release its environment meanwhile. It has one now, because it runs a session.
             let environment = self.library.hold_environment();

@@ -21,6 +21,7 @@ enum {
     GetErrorCode = 1,
     GetErrorMessage = 2,
     CreateEnv = 3,
+    CreateEnvWithCustomLogger = 4,
     CreateSession = 7,
     CreateSessionFromArray = 8,
     Run = 9,
@@ -47,6 +48,9 @@ enum {
     ReleaseTensorTypeAndShapeInfo = 99,
     ReleaseSessionOptions = 100,
     ReleaseCustomOpDomain = 101,
+    CreateEnvWithGlobalThreadPools = 119,
+    CreateThreadingOptions = 121,
+    ReleaseThreadingOptions = 122,
     RunWithBinding = 133,
     CreateIoBinding = 134,
     ReleaseIoBinding = 135,
@@ -55,6 +59,7 @@ enum {
     BindOutputToDevice = 138,
     GetBoundOutputValues = 140,
     ClearBoundInputs = 141,
+    CreateEnvWithCustomLoggerAndGlobalThreadPools = 151,
     CreatePrepackedWeightsContainer = 166,
     ReleasePrepackedWeightsContainer = 167,
     CreateSessionWithPrepackedWeightsContainer = 168,
@@ -72,6 +77,7 @@ typedef struct OrtWeights OrtWeights;
 typedef struct OrtBinding OrtBinding;
 typedef struct OrtAllocator OrtAllocator;
 typedef struct OrtDomain OrtDomain;
+typedef struct OrtThreads OrtThreads;
 
 /* The function at a position. The first of its arguments need not be the table. */
 #define ORT(api, position, result, parameters) ((result (*) parameters)(api)->functions[position])

@@ -1,7 +1,7 @@
 //! A debugger that attaches to a running program.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opscope_c_programs::{Language, Running};
 use opscope_debug::client::Client;
@@ -16,11 +16,13 @@ pub fn serving(way: Way, call: &str, socket: &Path) -> Option<Running> {
 }
 
 pub fn connect(socket: &Path) -> Client {
+    let end = Instant::now() + Duration::from_secs(100);
     loop {
         match Client::connect(socket) {
             Ok(client) => return client,
-            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            Err(error) => assert!(Instant::now() < end, "nobody can attach: {error}"),
         }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -4,6 +4,7 @@ mod attached;
 mod captures;
 mod debugger;
 mod ends;
+mod environments;
 mod file;
 mod forwarding;
 mod non_finite;

@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(seen, [Some(1), Some(2)]);
         let [damage] = into.damage() else { panic!("{:?}", into.damage()) };
         assert!(damage.contains("the table t can be read up to its row 2 only"), "{damage}");
-        // Whatever ends the table then.
+        // An import that was cancelled says so, whatever ends the table then.
         let cancelling = database.rows(&columns, &mut into, |row, _| {
             cancel.store(row.int(0) == Some(2), Ordering::Relaxed);
             Ok(())

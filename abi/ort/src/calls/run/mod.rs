@@ -21,7 +21,6 @@ use super::{beside, own};
 use crate::debug_server;
 use crate::messages::say;
 use crate::observed::{Observed, has_non_finite};
-use crate::requested::REQUESTED;
 use crate::sessions::{self, Known};
 use crate::variables::wanted;
 
@@ -109,7 +108,7 @@ impl Unfit {
 /// Makes the profile and the dump of a session, on the inputs of its first run, and begins what commands ask for, on the
 /// inputs of this one.
 fn capture(observed: &Arc<Observed>, inputs: impl FnOnce() -> Result<Vec<Tensor>, Unfit>) {
-    if !observed.has_to_capture() && !REQUESTED.is_any() {
+    if !observed.has_to_capture() && debug_server::requested().is_none() {
         return;
     }
     beside("a profile or a dump", || match inputs() {

@@ -64,7 +64,7 @@ impl Debugger {
         Ok(server)
     }
 
-    /// Starts a server, as [`serve`](Self::serve) does, and waits for nothing: for a program that has no model yet.
+    /// Starts a server as [`serve`](Self::serve) does, but does not wait for a debugger.
     ///
     /// # Errors
     /// Returns an error if the socket cannot be made, or its directory is not safe.
@@ -91,7 +91,8 @@ impl Debugger {
         Ok(Server { control, thread: Some(thread), socket, process: std::process::id() })
     }
 
-    /// If the variable `OPSCOPE_DEBUG_WAIT` is set, returns when a debugger is attached, or after that many seconds.
+    /// Waits until a debugger is attached, at most for the seconds that the variable `OPSCOPE_DEBUG_WAIT` has. Returns at
+    /// once if it is not set. Whether a server listens is not looked at.
     pub fn wait_for_debugger(&self) {
         if let Some(patience) = wanted_wait().filter(|patience| !self.wait_until_attached(*patience)) {
             let seconds = patience.as_secs_f64();

@@ -119,7 +119,7 @@ fn runs_that_were_merged_stay_apart() {
 }
 
 #[test]
-fn tables_of_an_unknown_name_are_counted_and_one_run_is_not_told() {
+fn tables_of_an_unknown_name_are_counted_and_a_single_run_gets_no_note() {
     let more = "CREATE TABLE rocpd_new@ (id INT); INSERT INTO rocpd_new@ VALUES (1), (2); CREATE TABLE other (id INT);";
     let into = imported(&[(RUN, "700", &format!("{SCHEMA_3}{more}"))]);
     assert_eq!(into.not_imported_of("rocpd event", &format!("rocpd_new{RUN}")), 2);
