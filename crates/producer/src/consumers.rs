@@ -138,12 +138,13 @@ impl Consumer {
             }};
         }
         // A consumer sets its functions from the first to the last, so they are loaded in the opposite order. If a
-        // function is found to be set, the announcements that it relies on are then set, too.
+        // function is found to be set, the announcements that it relies on are then set, too. Of the two functions of
+        // a dispatch, the first one is set last.
         entries!(
             allocation,
             copy,
-            dispatch_end,
             dispatch_begin,
+            dispatch_end,
             run_end,
             run_begin,
             thread_started,

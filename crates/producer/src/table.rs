@@ -118,7 +118,13 @@ impl<C: Consumer> ProducerTable<C> {
             };
         }
         set!(model_loaded model_unloaded plan_made thread_started run_begin run_end);
-        set!(dispatch_begin dispatch_end copy allocation);
+        // No run may be told of dispatches that begin and not of their ends: it would have ids that no record has.
+        if wanted.dispatch_begin {
+            set!(dispatch_end dispatch_begin);
+        } else {
+            set!(dispatch_begin dispatch_end);
+        }
+        set!(copy allocation);
     }
 }
 
