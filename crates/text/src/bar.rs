@@ -9,11 +9,11 @@ pub enum BarStyle {
 
 impl BarStyle {
     /// Draws a share between 0 and 1 of a bar that takes `columns` columns when it is full. A share above 0 is always
-    /// visible.
+    /// visible, if there is a column.
     pub fn draw(self, share: f64, columns: usize) -> String {
         /// From one eighth to seven.
         const PARTS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-        let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+        let share = if share.is_finite() && columns > 0 { share.clamp(0.0, 1.0) } else { 0.0 };
         let eighths = (share * 8.0 * columns as f64).round() as usize;
         match self {
             Self::Blocks => {
@@ -35,5 +35,6 @@ mod tests {
         let shares = [0.0, 0.0001, 0.25, 0.49, 1.0, 7.0, f64::NAN];
         assert_eq!(shares.map(|share| Blocks.draw(share, 4)), ["", "▏", "█", "██", "████", "████", ""]);
         assert_eq!(shares.map(|share| Ascii.draw(share, 4)), ["", "#", "#", "##", "####", "####", ""]);
+        assert_eq!([Blocks, Ascii].map(|style| style.draw(1.0, 0)), ["", ""]);
     }
 }
