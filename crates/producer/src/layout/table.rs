@@ -24,7 +24,7 @@ pub const OPSCOPE_TOOL_TOO_LATE: c_int = -2;
 /// At first all functions do nothing, and none is NULL. A consumer overwrites those that it wants to be called, and may
 /// write the first value back. Before it returns from opscope_attach_producer it may use plain stores. Later it must
 /// store atomically with release order: consumer before the functions, and the functions in the order in which they are
-/// declared here. Such a change takes effect with the next run.
+/// declared here, except dispatch_end before dispatch_begin. Such a change takes effect with the next run.
 ///
 /// A function that is set has a cost for runs: for dispatch_begin the engine makes a call before each kernel, for
 /// dispatch_end it takes times, for allocation it watches its memory. A function that is not set costs nothing.
