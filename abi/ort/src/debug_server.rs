@@ -16,7 +16,7 @@ use crate::variables::wanted;
 /// What clients attach to.
 struct Served {
     process: u32,
-    /// `None` if there can be none.
+    /// `None` if it could not be created.
     debugger: Option<Debugger>,
     /// The dumps and recordings that commands ask for.
     captures: Arc<Captures>,

@@ -138,8 +138,8 @@ impl Consumer {
             }};
         }
         // A consumer sets its functions from the first to the last, so they are loaded in the opposite order. If a
-        // function is found to be set, the announcements that it relies on are then set, too. Of the two functions of
-        // a dispatch, the first one is set last.
+        // function is found to be set, the announcements that it relies on are then set, too. It sets dispatch_end
+        // before dispatch_begin, so these two are loaded in that opposite order.
         entries!(
             allocation,
             copy,

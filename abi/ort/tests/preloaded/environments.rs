@@ -33,7 +33,7 @@ fn a_process_to_which_nobody_can_attach_does_not_wait_for_a_debugger() {
     let place = tempfile::tempdir().expect("a directory");
     let socket = place.path().join("socket");
     // The parent has the socket.
-    let with = [("OPSCOPE_DEBUG_SERVER", &*socket), ("OPSCOPE_DEBUG_WAIT", Path::new("600"))];
+    let with = [("OPSCOPE_DEBUG_SERVER", &*socket), ("OPSCOPE_DEBUG_WAIT", Path::new("5"))];
     let printed = same_with_and_without(&program(library, 0), &with);
     let [first, second, refused] = &printed.stderr.lines().collect::<Vec<_>>()[..] else {
         panic!("{}", printed.stderr)
